@@ -1,0 +1,151 @@
+package gcra
+
+import (
+	"math/bits"
+	"time"
+)
+
+// An Instant is a clock reading as one limit sees it, made by [At].
+type Instant struct {
+	Tick    int64         // 1 at the engine's first reading, never above the range
+	Elapsed time.Duration // the reading itself, in ns since that first one
+}
+
+// At turns the time elapsed since an engine's first reading into the limit's
+// ticks. Times before that reading count as 0; past the end of the range, and
+// always for a limit that never refills, the instant stays at the end.
+//
+// With InSteps the first reading has to be a multiple of the step on the
+// clock's own scale: see [Limit.Birth].
+func At(l *Limit, elapsed time.Duration) Instant {
+	return Instant{l.tick(elapsed), elapsed}
+}
+
+func (l *Limit) tick(elapsed time.Duration) int64 {
+	if elapsed > l.last {
+		return l.stop + 1
+	}
+	e := uint64(max(elapsed, 0))
+	if l.step > 0 {
+		e -= e % uint64(l.step)
+	}
+	t := e * l.whole
+	if l.hi|l.lo != 0 {
+		hi, lo := bits.Mul64(e, l.hi)
+		low, _ := bits.Mul64(e, l.lo)
+		_, carry := bits.Add64(lo, low, 0)
+		t += hi + carry
+	}
+	return int64(t) + 1
+}
+
+// Birth returns the reading that an engine which is made at reading now
+// subtracts from all later ones: now itself, or with InSteps the last multiple
+// of the step up to it.
+func (l Limit) Birth(now time.Duration) time.Duration {
+	if l.step == 0 {
+		return now
+	}
+	// Towards minus infinity, so that readings before the clock's epoch step
+	// at multiples too; not below the first multiple that there is.
+	past := now % l.step
+	if past < 0 {
+		past += l.step
+	}
+	if born := now - past; born <= now {
+		return born
+	}
+	return now - now%l.step
+}
+
+// Until returns the time from at until the clock shows the tick: 0 if it does,
+// Never if it never will. It is rounded up to the nanosecond and tight: one
+// nanosecond earlier the clock does not show the tick. It divides.
+func Until(l *Limit, tick int64, at Instant) time.Duration {
+	if tick <= at.Tick {
+		return 0
+	}
+	if tick > l.stop+1 || l.n <= 0 {
+		return Never
+	}
+	// The first e with ⌊e·n·k/period⌋ >= tick − 1.
+	e := mulDivUp(uint64(tick-1), uint64(l.period), uint64(l.n)*uint64(l.ticks))
+	if step := uint64(l.step); step > 0 {
+		if up := e % step; up > 0 {
+			e += step - up
+		}
+	}
+	if e > uint64(Never) {
+		return Never
+	}
+	return time.Duration(e) - max(at.Elapsed, 0)
+}
+
+// Fresh returns the TAT of a key that has never been charged, in an engine
+// that is made at that instant: full, or as Start says.
+func Fresh(l *Limit, at Instant) int64 {
+	if l.start == 0 || l.ticks == 0 {
+		return at.Tick
+	}
+	return at.Tick + (l.burst-(l.start-1))*l.ticks
+}
+
+// Take decides on a request of n tokens and returns the TAT that follows. If
+// it equals tat, there is nothing to write.
+func Take(l *Limit, tat int64, at Instant, n int) (int64, Decision) {
+	if uint64(n) > uint64(l.burst) {
+		return tat, refuse(l, tat, at, n)
+	}
+	c := int64(n) * l.ticks
+	if c == 0 {
+		return tat, Decision{l, tat, at.Elapsed, int64(n), granted}
+	}
+	base := max(tat, at.Tick)
+	if base-at.Tick > l.span-c {
+		return tat, Decision{l, tat, at.Elapsed, int64(n), limited}
+	}
+	return base + c, Decision{l, base + c, at.Elapsed, int64(n), granted}
+}
+
+// TakeUpTo decides on a request of at most n tokens: it grants as many as
+// there are, and is refused only if there is none. A cost above the burst is
+// not an error here.
+func TakeUpTo(l *Limit, tat int64, at Instant, n int) (int64, Decision) {
+	if n < 0 || l.burst == 0 {
+		return Take(l, tat, at, n)
+	}
+	n = int(min(int64(n), l.burst))
+	next, d := Take(l, tat, at, n)
+	if d.why != limited {
+		return next, d
+	}
+	there := max(l.span-(tat-at.Tick), 0) / l.ticks
+	return Take(l, tat, at, int(max(there, 1)))
+}
+
+// Peek tells what Take would decide, with the tokens that are there before
+// it, and grants nothing.
+func Peek(l *Limit, tat int64, at Instant, n int) Decision {
+	_, d := Take(l, tat, at, n)
+	if d.why == granted {
+		d.tat, d.n = tat, 0
+	}
+	return d
+}
+
+// Refuse decides as an empty bucket does: for a key that an engine has no room
+// to remember.
+func Refuse(l *Limit, at Instant, n int) Decision {
+	_, d := Take(l, at.Tick+l.span, at, n)
+	return d
+}
+
+func refuse(l *Limit, tat int64, at Instant, n int) Decision {
+	switch {
+	case n < 0:
+		return Decision{l, tat, at.Elapsed, int64(n), negative}
+	case int64(n) > l.burst:
+		return Decision{l, tat, at.Elapsed, int64(n), exceeds}
+	}
+	return Decision{l, tat, at.Elapsed, int64(n), limited}
+}
