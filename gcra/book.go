@@ -1,5 +1,7 @@
 package gcra
 
+import "time"
+
 // A Booking is a place in a bucket's future, in ticks: what [Book] took and
 // [GiveBack] needs to return it. The zero Booking took nothing.
 type Booking struct {
@@ -19,18 +21,18 @@ type Booking struct {
 // its key although its timer was late.
 func Book(l *Limit, tat int64, at Instant, from int64, n int) (Booking, Decision) {
 	if uint64(n) > uint64(l.burst) {
-		return Booking{}, refuse(l, tat, at, n)
+		return Booking{}, Decision{l, tat, at.Elapsed, misfit(n)}
 	}
 	c := int64(n) * l.ticks
 	if c == 0 {
-		return Booking{0, from, from, tat}, Decision{l, tat, at.Elapsed, int64(n), granted}
+		return Booking{0, from, from, tat}, Decision{l, tat, at.Elapsed, int64(n)}
 	}
 	end := max(tat, from) + c
 	slot := max(from, end-l.span)
 	if slot > l.stop+1 {
-		return Booking{}, Decision{l, tat, at.Elapsed, int64(n), limited}
+		return Booking{}, Decision{l, tat, at.Elapsed, -int64(n)}
 	}
-	return Booking{c, from, slot, end}, Decision{l, end, at.Elapsed, int64(n), granted}
+	return Booking{c, from, slot, end}, Decision{l, end, at.Elapsed, int64(n)}
 }
 
 // GiveBack returns the TAT after n of a booking's tokens came back, or tat if
@@ -67,4 +69,14 @@ func GiveBack(l *Limit, tat int64, at Instant, b Booking, n int) int64 {
 	}
 	back = min(back, b.Cost-(now-b.From), tat-now)
 	return tat - max(back, 0)
+}
+
+// Schedule returns the instant that a waiter books from: its key's TAT, if
+// that lies behind at by no more than late, the lateness that timers were just
+// seen to have; else at. Refills in steps keep no schedule.
+func Schedule(l *Limit, tat int64, at Instant, late time.Duration) int64 {
+	if late <= 0 || tat >= at.Tick || l.step > 0 || tat < l.tick(at.Elapsed-late) {
+		return at.Tick
+	}
+	return tat
 }

@@ -94,17 +94,25 @@ func Fresh(l *Limit, at Instant) int64 {
 // it equals tat, there is nothing to write.
 func Take(l *Limit, tat int64, at Instant, n int) (int64, Decision) {
 	if uint64(n) > uint64(l.burst) {
-		return tat, refuse(l, tat, at, n)
+		return tat, Decision{l, tat, at.Elapsed, misfit(n)}
 	}
 	c := int64(n) * l.ticks
 	if c == 0 {
-		return tat, Decision{l, tat, at.Elapsed, int64(n), granted}
+		return tat, Decision{l, tat, at.Elapsed, int64(n)}
 	}
 	base := max(tat, at.Tick)
 	if base-at.Tick > l.span-c {
-		return tat, Decision{l, tat, at.Elapsed, int64(n), limited}
+		return tat, Decision{l, tat, at.Elapsed, -int64(n)}
 	}
-	return base + c, Decision{l, base + c, at.Elapsed, int64(n), granted}
+	return base + c, Decision{l, base + c, at.Elapsed, int64(n)}
+}
+
+// misfit is the verdict on a cost that is negative or above the burst.
+func misfit(n int) int64 {
+	if n < 0 {
+		return negative
+	}
+	return exceeds
 }
 
 // TakeUpTo decides on a request of at most n tokens: it grants as many as
@@ -116,21 +124,20 @@ func TakeUpTo(l *Limit, tat int64, at Instant, n int) (int64, Decision) {
 	}
 	n = int(min(int64(n), l.burst))
 	next, d := Take(l, tat, at, n)
-	if d.why != limited {
+	if d.OK() {
 		return next, d
 	}
-	there := max(l.span-(tat-at.Tick), 0) / l.ticks
+	there := (l.span - (tat - at.Tick)) / l.ticks // below 0 in debt
 	return Take(l, tat, at, int(max(there, 1)))
 }
 
 // Peek tells what Take would decide, with the tokens that are there before
 // it, and grants nothing.
 func Peek(l *Limit, tat int64, at Instant, n int) Decision {
-	_, d := Take(l, tat, at, n)
-	if d.why == granted {
-		d.tat, d.n = tat, 0
+	if _, d := Take(l, tat, at, n); !d.OK() {
+		return d
 	}
-	return d
+	return Decision{l, tat, at.Elapsed, 0}
 }
 
 // Refuse decides as an empty bucket does: for a key that an engine has no room
@@ -138,14 +145,4 @@ func Peek(l *Limit, tat int64, at Instant, n int) Decision {
 func Refuse(l *Limit, at Instant, n int) Decision {
 	_, d := Take(l, at.Tick+l.span, at, n)
 	return d
-}
-
-func refuse(l *Limit, tat int64, at Instant, n int) Decision {
-	switch {
-	case n < 0:
-		return Decision{l, tat, at.Elapsed, int64(n), negative}
-	case int64(n) > l.burst:
-		return Decision{l, tat, at.Elapsed, int64(n), exceeds}
-	}
-	return Decision{l, tat, at.Elapsed, int64(n), limited}
 }

@@ -15,39 +15,32 @@ var (
 	ErrCost = errors.New("weir: negative cost")
 )
 
-type reason uint8
-
-const (
-	granted reason = iota
-	limited
-	exceeds
-	negative
-)
-
-// A Decision is the answer to one request: 40 bytes, no allocation, no clock.
-// Numbers are worked out when asked for, so that who only asks OK pays for no
-// division. It keeps a pointer to the limit that decided. The zero Decision is
-// a grant of nothing under the zero Limit. It is an immutable value.
+// A Decision is the answer to one request: four words, so that it travels in
+// registers; no allocation, no clock. Numbers are worked out when asked for:
+// who only asks OK pays for no division. It points to the limit that decided.
+// The zero Decision is a grant of nothing under the zero Limit. It is an
+// immutable value.
 type Decision struct {
-	limit *Limit
-	tat   int64         // after the decision
-	at    time.Duration // of the reading, not rounded to ticks
-	n     int64         // tokens granted, or asked for if refused
-	why   reason
+	limit   *Limit
+	tat     int64         // after the decision
+	at      time.Duration // of the reading, not rounded to ticks
+	verdict int64         // tokens granted; below 0 the reason of the refusal
 }
+
+// Verdicts that are not a grant: these two, or the cost, negated, of a request
+// that was limited.
+const (
+	exceeds  = math.MinInt64
+	negative = math.MinInt64 + 1
+)
 
 // OK reports whether the request passed. A TakeUpTo passes if it was granted
 // at least one token, or asked for none.
-func (d Decision) OK() bool { return d.why == granted }
+func (d Decision) OK() bool { return d.verdict >= 0 }
 
 // Granted returns the tokens that were taken: 0 for a refusal and a Peek, and
 // at most the tokens asked for after TakeUpTo.
-func (d Decision) Granted() int {
-	if d.why != granted {
-		return 0
-	}
-	return int(d.n)
-}
+func (d Decision) Granted() int { return int(max(d.verdict, 0)) }
 
 // Remaining returns the whole tokens left in the bucket at the decision's
 // instant: 0 in debt, math.MaxInt under Unlimited.
@@ -68,14 +61,14 @@ func (d Decision) Remaining() int {
 // is rounded up to the nanosecond and tight: on a clock of nanoseconds a retry
 // one nanosecond earlier is refused.
 func (d Decision) RetryAfter() time.Duration {
-	switch d.why {
-	case granted:
+	switch {
+	case d.verdict >= 0:
 		return 0
-	case limited:
-		l := d.limit
-		return Until(l, d.tat+d.n*l.ticks-l.span, At(l, d.at))
+	case d.verdict <= negative:
+		return Never
 	}
-	return Never
+	l := d.limit
+	return Until(l, d.tat-d.verdict*l.ticks-l.span, At(l, d.at))
 }
 
 // ResetAfter returns the time from the decision's instant until the bucket is
@@ -98,13 +91,13 @@ func (d Decision) Limit() Limit {
 // Err returns nil if the request passed, else one of [ErrLimited],
 // [ErrExceedsBurst] and [ErrCost].
 func (d Decision) Err() error {
-	switch d.why {
-	case granted:
+	switch {
+	case d.verdict >= 0:
 		return nil
-	case limited:
-		return ErrLimited
-	case exceeds:
+	case d.verdict == exceeds:
 		return ErrExceedsBurst
+	case d.verdict == negative:
+		return ErrCost
 	}
-	return ErrCost
+	return ErrLimited
 }
