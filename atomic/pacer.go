@@ -92,13 +92,18 @@ func (p *Pacer) Init(limit gcra.Limit, opts ...Option) {
 	p.born = limit.Birth(p.clock.Now())
 }
 
-// Now returns the time since the engine's first reading.
+// Now returns the time since the engine's first reading; an earlier reading
+// counts as the first.
 func (p *Pacer) Now() time.Duration {
 	now := p.clock.Now()
-	if e := now - p.born; (e < 0) == (now < p.born) {
+	switch e := now - p.born; {
+	case now < p.born:
+		return 0
+	case e < 0: // further apart than a Duration reaches
+		return gcra.Never
+	default:
 		return e
 	}
-	return gcra.Never // the epochs lie further apart than a Duration reaches
 }
 
 // A Turn is one caller's attempt to book a slot.
@@ -162,7 +167,7 @@ func (p *Pacer) set(l *gcra.Limit, t *Turn, now time.Duration) {
 }
 
 func add(now, d time.Duration) time.Duration {
-	if now > 0 && d > gcra.Never-now {
+	if d > gcra.Never-now {
 		return gcra.Never
 	}
 	return now + d

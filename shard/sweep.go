@@ -44,9 +44,10 @@ func (b *bin[K]) advance(l *Limiter[K], at gcra.Instant, n int) (forgotten int) 
 		if l.forget(b, b.keys.get(b.hand), at) {
 			b.keys.remove(b.hand)
 			forgotten++
-		} else {
-			b.hand++
 		}
+		// Past the item that a removal put there too: it is the youngest, and
+		// the least likely to be full.
+		b.hand++
 	}
 	return forgotten
 }
@@ -71,7 +72,7 @@ func (l *Limiter[K]) forget(b *bin[K], key K, at gcra.Instant) bool {
 }
 
 // batch is how many keys a sweep looks at before it lets inserts go on.
-const batch = 128
+const batch = 64
 
 // Sweep forgets all keys whose buckets are full, and returns how many it
 // forgot. Inserts do the same little by little, so nobody has to call it; it

@@ -1,0 +1,8 @@
+//go:build !race
+
+package shard
+
+const (
+	flooding = 2_000_000
+	measured = true
+)

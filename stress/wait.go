@@ -1,0 +1,241 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weir-go/weir/clock"
+	"github.com/weir-go/weir/gcra"
+)
+
+// waits runs the checks of waiting, each in a synctest bubble of its own: L10.
+func waits(t *testing.T, s Subject) error {
+	if _, ok := s.New(limitOf("1/s"), new(handClock)).(Waiter); !ok {
+		return nil
+	}
+	for _, check := range []struct {
+		name string
+		run  func(*bubble) error
+	}{
+		{"order", order}, {"deadline", deadline}, {"done", done}, {"cancel", cancels},
+		{"tie", tie}, {"misfits", misfits}, {"polling", polling},
+	} {
+		var err error
+		synctest.Test(t, func(*testing.T) {
+			b := newBubble(s)
+			err = check.run(b)
+			b.end()
+			b.waiters.Wait()
+		})
+		if err != nil {
+			return errorf("%s: %w", check.name, err)
+		}
+	}
+	return nil
+}
+
+// A bubble is a limiter of one token a second, burst 1, in a synctest bubble.
+type bubble struct {
+	Engine
+	start time.Time
+	clk   *countClock
+	// ctx ends with the check, so that no waiter is left behind in a bubble
+	// whose limiter was found wrong.
+	ctx     context.Context
+	end     context.CancelFunc
+	waiters sync.WaitGroup
+}
+
+// countClock counts the readings of the bubble's time.
+type countClock struct {
+	clock.Clock
+	reads atomic.Int64
+}
+
+func (c *countClock) Now() time.Duration {
+	c.reads.Add(1)
+	return c.Clock.Now()
+}
+
+func newBubble(s Subject) *bubble {
+	clk := &countClock{Clock: clock.System()}
+	b := &bubble{Engine: s.New(limitOf("1/s"), clk), start: time.Now(), clk: clk}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+func (b *bubble) wait(ctx context.Context, n int) error {
+	return b.Engine.(Waiter).WaitN(ctx, 1, n)
+}
+
+func (b *bubble) elapsed() time.Duration { return time.Since(b.start) }
+
+// order books 100 waiters one after another; they come out in that order, each
+// at its own second exactly.
+func order(b *bubble) error {
+	const waiters = 100
+	type out struct {
+		waiter int
+		at     time.Duration
+		err    error
+	}
+	outs := make(chan out, waiters)
+	for i := range waiters {
+		b.waiters.Go(func() {
+			err := b.wait(b.ctx, 1)
+			outs <- out{i, b.elapsed(), err}
+		})
+		synctest.Wait() // it has booked and sleeps
+	}
+	for i := range waiters {
+		got := <-outs
+		if want := (out{i, time.Duration(i) * time.Second, nil}); got != want {
+			return errorf("waiter %d came at %v with err %v, want waiter %d at %v", got.waiter, got.at, got.err, want.waiter, want.at)
+		}
+	}
+	return nil
+}
+
+// deadline: one before the slot fails at once and books nothing, one at the
+// slot passes.
+func deadline(b *bubble) error {
+	b.wait(b.ctx, 1)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Second-1)
+	defer cancel()
+	if err := b.wait(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || b.elapsed() != 0 {
+		return errorf("a deadline before the slot: err %v after %v", err, b.elapsed())
+	}
+	ctx, cancel = context.WithTimeout(b.ctx, time.Second)
+	defer cancel()
+	if err := b.wait(ctx, 1); err != nil || b.elapsed() != time.Second {
+		return errorf("a deadline at the slot: err %v after %v", err, b.elapsed())
+	}
+	return nil
+}
+
+// done: a context that is done takes nothing, though a token is there.
+func done(b *bubble) error {
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	if err := b.wait(ctx, 1); !errors.Is(err, context.Canceled) {
+		return errorf("a context that is done: err %v", err)
+	}
+	late, cancel := context.WithDeadline(b.ctx, b.start.Add(-time.Second))
+	defer cancel()
+	if err := b.wait(late, 1); !errors.Is(err, context.DeadlineExceeded) {
+		return errorf("a deadline in the past: err %v", err)
+	}
+	if !b.Peek(1, 1).OK() {
+		return errorf("a context that is done took a token")
+	}
+	return nil
+}
+
+// cancels: the last of the queue gives its slot back, one in the middle leaves
+// it empty, and neither moves the others.
+func cancels(b *bubble) error {
+	const waiters = 5
+	var at [waiters]time.Duration
+	var errs [waiters]error
+	var stop [waiters]context.CancelFunc
+	ended := make(chan int, waiters+1)
+	for i := range waiters {
+		ctx, cancel := context.WithCancel(b.ctx)
+		stop[i] = cancel
+		b.waiters.Go(func() {
+			errs[i] = b.wait(ctx, 1)
+			at[i] = b.elapsed()
+			ended <- i
+		})
+		synctest.Wait()
+	}
+	time.Sleep(500 * time.Millisecond)
+	stop[2]()
+	stop[4]()
+	synctest.Wait()
+	// The last slot is free again, the one in the middle is not.
+	if d := b.Peek(1, 1); d.RetryAfter() != 3500*time.Millisecond {
+		return errorf("after the last of 5 waiters and the third gave up, the next token comes in %v, want 3.5s", d.RetryAfter())
+	}
+	b.waiters.Go(func() {
+		b.wait(b.ctx, 1)
+		ended <- waiters
+	})
+	var came []int
+	for range waiters + 1 {
+		came = append(came, <-ended)
+	}
+	for _, cancel := range stop {
+		cancel()
+	}
+	half := 500 * time.Millisecond
+	if want := [waiters]time.Duration{0, time.Second, half, 3 * time.Second, half}; at != want || b.elapsed() != 4*time.Second {
+		return errorf("waiters came at %v and a later one at %v, want %v and 4s", at, b.elapsed(), want)
+	}
+	for i, err := range errs {
+		if gaveUp := i == 2 || i == 4; gaveUp != errors.Is(err, context.Canceled) || (err != nil) != gaveUp {
+			return errorf("waiter %d: err %v", i, err)
+		}
+	}
+	slices.Sort(came[1:3])
+	if !slices.Equal(came, []int{0, 2, 4, 1, 3, waiters}) {
+		return errorf("waiters came in the order %v", came)
+	}
+	return nil
+}
+
+// tie: when slot and context come at one instant, the slot wins.
+func tie(b *bubble) error {
+	b.wait(b.ctx, 1)
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(b.ctx)
+		stop := time.AfterFunc(time.Second, cancel)
+		err := b.wait(ctx, 1)
+		stop.Stop()
+		cancel()
+		if err != nil {
+			return errorf("try %d: err %v", i, err)
+		}
+	}
+	return nil
+}
+
+func misfits(b *bubble) error {
+	for _, row := range []struct {
+		n    int
+		want error
+		why  string
+	}{
+		{2, gcra.ErrExceedsBurst, "it would wait for ever"},
+		{-1, gcra.ErrCost, "a negative cost"},
+		{0, nil, "nothing is asked for"},
+	} {
+		if err := b.wait(b.ctx, row.n); !errors.Is(err, row.want) {
+			return errorf("cost %d: err %v, want %v: %s", row.n, err, row.want, row.why)
+		}
+	}
+	if !b.Peek(1, 1).OK() || b.elapsed() != 0 {
+		return errorf("a cost that does not fit took a token or time")
+	}
+	return nil
+}
+
+// polling: a waiter reads the clock when it comes and when it wakes, however
+// long it sleeps.
+func polling(b *bubble) error {
+	b.wait(b.ctx, 1)
+	before := b.clk.reads.Load()
+	for range 10 {
+		b.wait(b.ctx, 1)
+	}
+	if n := b.clk.reads.Load() - before; n > 10*4 {
+		return errorf("10 waits of a second read the clock %d times", n)
+	}
+	return nil
+}
