@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/weir-go/weir/gcra"
+)
+
+// A model decides as the exact token bucket does, in whole numbers without bound: balances in tokens of k parts, which gain
+// one part a tick, over instants read by rules 1 to 7 of the design. It shares no arithmetic with package gcra, keeps every
+// key for ever, and is slow. It is for one goroutine.
+type model struct {
+	spec
+	n, p, k *big.Int // n·k/p ticks a nanosecond
+	full    *big.Int // the burst, in parts
+	end     *big.Int // the last tick of the range
+	born    *big.Int // on the clock's scale
+	buckets map[string]*bucket
+}
+
+// A bucket has so many parts at that tick.
+type bucket struct{ have, since *big.Int }
+
+// newModel is a model that was made when the clock read now.
+func newModel(s spec, now int64) *model {
+	m := &model{spec: s, n: num(s.n), p: num(int64(s.period)), buckets: make(map[string]*bucket)}
+	if s.unlimited {
+		return m
+	}
+	m.k, _ = s.grain()
+	m.full = times(num(s.burst), m.k)
+	m.end = new(big.Int).Sub(num(math.MaxInt64-1<<60), times(num(2), m.full))
+	m.born = num(now)
+	if s.step > 0 {
+		past := new(big.Int).Mod(m.born, num(int64(s.step))) // Euclidean: of instants before the epoch too
+		if m.born.Sub(m.born, past); !m.born.IsInt64() {
+			m.born.Add(m.born, num(int64(s.step)))
+		}
+	}
+	return m
+}
+
+// elapsed is the time since the birth, from 0 to as far as a time.Duration reaches.
+func (m *model) elapsed(now int64) *big.Int {
+	e := new(big.Int).Sub(num(now), m.born)
+	if e.Sign() < 0 {
+		return e.SetInt64(0)
+	}
+	return atMost(e, num(math.MaxInt64))
+}
+
+// tick is the reading of an elapsed time.
+func (m *model) tick(elapsed *big.Int) *big.Int {
+	if m.n.Sign() == 0 {
+		return m.end
+	}
+	e := elapsed
+	if m.step > 0 {
+		e = times(over(e, num(int64(m.step))), num(int64(m.step)))
+	}
+	t := over(times(times(e, m.n), m.k), m.p)
+	return atMost(t.Add(t, num(1)), m.end)
+}
+
+// until is the wait until the clock shows the tick.
+func (m *model) until(tick, elapsed *big.Int) time.Duration {
+	switch {
+	case tick.Cmp(m.tick(elapsed)) <= 0:
+		return 0
+	case m.n.Sign() == 0 || tick.Cmp(m.end) > 0:
+		return gcra.Never
+	}
+	e := overUp(times(new(big.Int).Sub(tick, num(1)), m.p), times(m.n, m.k))
+	if m.step > 0 {
+		e = times(overUp(e, num(int64(m.step))), num(int64(m.step)))
+	}
+	if !e.IsInt64() {
+		return gcra.Never
+	}
+	return time.Duration(clip(e.Sub(e, elapsed)))
+}
+
+// An answer is all that a decision says.
+type answer struct {
+	granted, remaining int
+	retry, reset       time.Duration
+	err                error
+}
+
+func answerOf(d gcra.Decision) answer {
+	return answer{d.Granted(), d.Remaining(), d.RetryAfter(), d.ResetAfter(), d.Err()}
+}
+
+func (a answer) String() string {
+	verdict := "granted"
+	if a.err != nil {
+		verdict = fmt.Sprintf("refused (%v)", a.err)
+	}
+	return fmt.Sprintf("%s: %d granted, %d remaining, retry after %v, reset after %v", verdict, a.granted, a.remaining, a.retry, a.reset)
+}
+
+// take decides on n tokens of the key when the clock reads now, which is never earlier than before.
+func (m *model) take(key string, now int64, n int) answer {
+	if m.unlimited {
+		if n < 0 {
+			return answer{0, math.MaxInt, gcra.Never, 0, gcra.ErrCost}
+		}
+		return answer{n, math.MaxInt, 0, 0, nil}
+	}
+	elapsed := m.elapsed(now)
+	tick := m.tick(elapsed)
+	b := m.buckets[key]
+	if b == nil {
+		b = &bucket{have: times(num(m.start), m.k), since: m.tick(new(big.Int))}
+		m.buckets[key] = b
+	}
+	gain := new(big.Int).Sub(tick, b.since)
+	b.have, b.since = atMost(gain.Add(gain, b.have), m.full), tick
+
+	var a answer
+	cost := times(num(int64(n)), m.k)
+	lacks := new(big.Int).Sub(cost, b.have)
+	switch {
+	case n < 0:
+		a.err, a.retry = gcra.ErrCost, gcra.Never
+	case int64(n) > m.burst:
+		a.err, a.retry = gcra.ErrExceedsBurst, gcra.Never
+	case n > 0 && lacks.Sign() > 0:
+		a.err, a.retry = gcra.ErrLimited, m.until(lacks.Add(lacks, tick), elapsed)
+	default:
+		a.granted = n
+		b.have = new(big.Int).Sub(b.have, cost)
+	}
+	a.remaining = int(min(clip(over(b.have, m.k)), math.MaxInt))
+	lacks.Sub(m.full, b.have)
+	a.reset = m.until(lacks.Add(lacks, tick), elapsed)
+	return a
+}
