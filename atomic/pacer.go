@@ -66,8 +66,9 @@ func mustNotBeNegative(option string, d time.Duration) {
 // use it only to build an engine of their own out of cells. It must not be
 // copied after first use and is safe for concurrent use.
 type Pacer struct {
-	clock   clock.Clock
-	born    time.Duration
+	clock   clock.Clock   // nil for the system's, which start counts from
+	start   time.Time     // spares a call of an interface and a subtraction
+	born    time.Duration // the clock's first reading
 	catchUp time.Duration
 	spin    time.Duration
 	jitter  time.Duration
@@ -87,14 +88,18 @@ func (p *Pacer) Init(limit gcra.Limit, opts ...Option) {
 		opt(p)
 	}
 	if p.clock == nil {
-		p.clock = clock.System()
+		p.start = time.Now()
+	} else {
+		p.born = limit.Birth(p.clock.Now())
 	}
-	p.born = limit.Birth(p.clock.Now())
 }
 
 // Now returns the time since the engine's first reading; an earlier reading
 // counts as the first.
 func (p *Pacer) Now() time.Duration {
+	if p.clock == nil {
+		return time.Since(p.start)
+	}
 	now := p.clock.Now()
 	switch e := now - p.born; {
 	case now < p.born:

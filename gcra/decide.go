@@ -22,13 +22,14 @@ func At(l *Limit, elapsed time.Duration) Instant {
 }
 
 func (l *Limit) tick(elapsed time.Duration) int64 {
+	elapsed = max(elapsed, 0)
+	if l.step > 0 {
+		elapsed -= elapsed % l.step
+	}
 	if elapsed > l.last {
 		return l.stop + 1
 	}
-	e := uint64(max(elapsed, 0))
-	if l.step > 0 {
-		e -= e % uint64(l.step)
-	}
+	e := uint64(elapsed)
 	t := e * l.whole
 	if l.hi|l.lo != 0 {
 		hi, lo := bits.Mul64(e, l.hi)
@@ -70,15 +71,20 @@ func Until(l *Limit, tick int64, at Instant) time.Duration {
 	}
 	// The first e with ⌊e·n·k/period⌋ >= tick − 1.
 	e := mulDivUp(uint64(tick-1), uint64(l.period), uint64(l.n)*uint64(l.ticks))
-	if step := uint64(l.step); step > 0 {
-		if up := e % step; up > 0 {
-			e += step - up
-		}
-	}
 	if e > uint64(Never) {
 		return Never
 	}
-	return time.Duration(e) - max(at.Elapsed, 0)
+	if step := uint64(l.step); step > 0 {
+		// Below 2^64, since both are below 2^63.
+		if e = (e + step - 1) / step * step; e > uint64(Never) {
+			return Never
+		}
+	}
+	wait := time.Duration(e) - at.Elapsed
+	if wait < 0 { // from far before the first reading
+		return Never
+	}
+	return wait
 }
 
 // Fresh returns the TAT of a key that has never been charged, in an engine

@@ -49,10 +49,11 @@
 // # Range
 //
 // Instants stop at the end of the range, E = MaxInt64 − 2·burst·k − 2^60
-// ticks: nothing refills after it and nothing wraps. At 32 ticks a nanosecond,
-// the finest, with the largest burst, that is 5.7 years after the engine was
-// made; with R = 1 it is beyond what a time.Duration can hold. A limit of rate
-// 0 reads a clock that stands at E, so that its allowance never returns.
+// ticks: nothing refills after it and nothing wraps. With the largest burst
+// that is 5.7 years after the engine was made at 32 ticks a nanosecond (2.8 at
+// 64 tokens a nanosecond, the highest rate), and 182 years at one; a small
+// burst adds up to two fifths. A limit of rate 0 reads a clock that stands at
+// E, so that its allowance never returns.
 //
 // # What it does not do
 //

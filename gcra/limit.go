@@ -91,11 +91,11 @@ func (l Limit) Start(n int) Limit {
 	if !l.shapeable() {
 		return l
 	}
-	if n < 0 {
-		panic(fmt.Sprintf("gcra: start %d is negative", n))
+	if err := l.checkStart(int64(n)); err != nil {
+		panic("gcra: " + err.Error())
 	}
-	l.start = int64(min(n, math.MaxInt-1)) + 1
-	return must(l, l.checkStart())
+	l.start = int64(n) + 1
+	return l
 }
 
 // InSteps returns the limit with its refill arriving in lumps, at multiples of
@@ -141,12 +141,15 @@ func (l Limit) checkBurst() error {
 	case l.burst > maxSpan:
 		return fmt.Errorf("burst %d is above %d", l.burst, int64(maxSpan))
 	}
-	return l.checkStart()
+	return l.checkStart(max(l.start-1, 0))
 }
 
-func (l Limit) checkStart() error {
-	if l.start-1 > l.burst {
-		return fmt.Errorf("start %d is above the burst %d", l.start-1, l.burst)
+func (l Limit) checkStart(n int64) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("start %d is negative", n)
+	case n > l.burst:
+		return fmt.Errorf("start %d is above the burst %d", n, l.burst)
 	}
 	return nil
 }

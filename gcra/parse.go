@@ -91,6 +91,7 @@ func parseRate(text string) (Limit, error) {
 // Their order is free, so they are checked against each other at the end.
 func parseOptions(l *Limit, s string, words []word) ([]word, error) {
 	seen := make(map[string]word, 3)
+	start := int64(-1)
 	for len(words) > 0 {
 		name := words[0]
 		switch name.text {
@@ -106,7 +107,6 @@ func parseOptions(l *Limit, s string, words []word) ([]word, error) {
 		}
 		value := words[1]
 		seen[name.text] = value
-		var n int64
 		var err error
 		switch name.text {
 		case "step":
@@ -116,19 +116,21 @@ func parseOptions(l *Limit, s string, words []word) ([]word, error) {
 		case "burst":
 			l.burst, err = parseCount("burst", value.text)
 		case "start":
-			n, err = parseCount("start", value.text)
-			l.start = n + 1
+			start, err = parseCount("start", value.text)
 		}
 		if err != nil {
 			return nil, at(s, value, err)
 		}
 		words = words[2:]
 	}
-	if err := (Limit{burst: l.burst}).checkBurst(); err != nil {
+	if err := l.checkBurst(); err != nil {
 		return nil, at(s, seen["burst"], err)
 	}
-	if err := l.checkStart(); err != nil {
-		return nil, at(s, seen["start"], err)
+	if start >= 0 {
+		if err := l.checkStart(start); err != nil {
+			return nil, at(s, seen["start"], err)
+		}
+		l.start = start + 1
 	}
 	return nil, nil
 }
@@ -138,7 +140,7 @@ func parseCount(what, text string) (int64, error) {
 		return 0, fmt.Errorf("%s %.40q is not a whole number", what, text)
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || int64(n) >= 1<<63-1 {
+	if err != nil {
 		return 0, fmt.Errorf("%s %.40q is beyond an int of %d bits", what, text, strconv.IntSize)
 	}
 	return int64(n), nil
