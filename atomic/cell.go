@@ -26,6 +26,20 @@ type Cell struct{ word atomic.Int64 }
 // Init sets the TAT of a cell that no other goroutine knows yet.
 func (c *Cell) Init(tat int64) { c.word.Store(tat) }
 
+// Allow decides on n tokens, as gcra.Allow does.
+func (c *Cell) Allow(l *gcra.Limit, at gcra.Instant, n int) (ok, alive bool) {
+	for {
+		tat := c.word.Load()
+		if tat < 0 {
+			return false, false
+		}
+		next, ok := gcra.Allow(l, tat, at, n)
+		if !ok || next == tat || c.word.CompareAndSwap(tat, next) {
+			return ok, true
+		}
+	}
+}
+
 // Take decides on n tokens, as gcra.Take does.
 func (c *Cell) Take(l *gcra.Limit, at gcra.Instant, n int) (d gcra.Decision, alive bool) {
 	for {

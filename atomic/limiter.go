@@ -49,10 +49,18 @@ func (l *Limiter) replace(dead *lineCell) { l.cell.CompareAndSwap(dead, l.newCel
 func (l *Limiter) now() gcra.Instant { return gcra.At(&l.limit, l.pacer.Now()) }
 
 // Allow reports whether one token was there, and takes it.
-func (l *Limiter) Allow() bool { return l.Take(1).OK() }
+func (l *Limiter) Allow() bool { return l.AllowN(1) }
 
 // AllowN reports whether n tokens were there, and takes them all or none.
-func (l *Limiter) AllowN(n int) bool { return l.Take(n).OK() }
+func (l *Limiter) AllowN(n int) bool {
+	for {
+		at, c := l.now(), l.cell.Load()
+		if ok, alive := c.Allow(&l.limit, at, n); alive {
+			return ok
+		}
+		l.replace(c)
+	}
+}
 
 // Take takes n tokens or none. It is refused with gcra.ErrExceedsBurst if n is
 // above the burst, and with gcra.ErrCost if it is negative.

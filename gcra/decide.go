@@ -96,6 +96,20 @@ func Fresh(l *Limit, at Instant) int64 {
 	return at.Tick + (l.burst-(l.start-1))*l.ticks
 }
 
+// Allow is Take for callers that ask nothing but whether it passed. What it
+// returns beside false is not to be written.
+func Allow(l *Limit, tat int64, at Instant, n int) (next int64, ok bool) {
+	if uint64(n) > uint64(l.burst) {
+		return tat, false
+	}
+	c := int64(n) * l.ticks
+	if c == 0 {
+		return tat, true
+	}
+	base := max(tat, at.Tick)
+	return base + c, base-at.Tick <= l.span-c
+}
+
 // Take decides on a request of n tokens and returns the TAT that follows. If
 // it equals tat, there is nothing to write.
 func Take(l *Limit, tat int64, at Instant, n int) (int64, Decision) {

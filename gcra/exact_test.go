@@ -134,7 +134,11 @@ func (h *history) ask(how byte, n int) error {
 	switch {
 	case how < 90:
 		kind, want = "Take", h.model.take(h.now, n)
+		next, ok := gcra.Allow(&h.limit, h.tat, at, n)
 		h.tat, d = gcra.Take(&h.limit, h.tat, at, n)
+		if ok != d.OK() || ok && next != h.tat {
+			err = fmt.Errorf("Allow: %v and TAT %d, beside Take: %v and %d", ok, next, d.OK(), h.tat)
+		}
 	case how < 140:
 		kind, want = "TakeUpTo", h.model.takeUpTo(h.now, n)
 		h.tat, d = gcra.TakeUpTo(&h.limit, h.tat, at, n)

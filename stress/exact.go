@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"math/big"
 	"testing"
 	"time"
 
@@ -78,6 +79,13 @@ func history(s Subject, seed uint64, limit gcra.Limit, start int) error {
 			err = b.check(now, n, true, false, e.TakeUpTo(key, n))
 		case 2:
 			err = b.check(now, n, false, true, e.Peek(key, n))
+		case 5:
+			b.fillTo(now)
+			if want := n >= 0 && n <= b.whole(); e.AllowN(key, n) != want {
+				err = errorf("allowed %v, want %v", !want, want)
+			} else if want {
+				b.level.Sub(b.level, big.NewRat(int64(n), 1))
+			}
 		case 3:
 			if op%7 == 0 {
 				e.Reset(key)
@@ -131,6 +139,7 @@ func reads(_ *testing.T, s Subject) error {
 	clk.Advance(500 * time.Millisecond) // 1.5 tokens are there
 	for i := range 50 {
 		e.Take(1, 2)
+		e.AllowN(1, 2)
 		e.Take(1, 5)
 		e.Take(1, -1)
 		e.Take(1, 0)

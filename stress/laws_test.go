@@ -50,6 +50,11 @@ func newCellEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
 
 func (e *cellEngine) now() gcra.Instant { return gcra.At(&e.limit, e.pacer.Now()) }
 
+func (e *cellEngine) AllowN(_ uint64, n int) bool {
+	ok, _ := e.cell.Allow(&e.limit, e.now(), n)
+	return ok
+}
+
 func (e *cellEngine) Take(_ uint64, n int) gcra.Decision {
 	d, _ := e.cell.Take(&e.limit, e.now(), n)
 	return d
@@ -88,6 +93,7 @@ func newLimiterEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
 	return limiterEngine{gatomic.NewLimiter(limit, gatomic.WithClock(c))}
 }
 
+func (e limiterEngine) AllowN(_ uint64, n int) bool            { return e.l.AllowN(n) }
 func (e limiterEngine) Take(_ uint64, n int) gcra.Decision     { return e.l.Take(n) }
 func (e limiterEngine) TakeUpTo(_ uint64, n int) gcra.Decision { return e.l.TakeUpTo(n) }
 func (e limiterEngine) Peek(_ uint64, n int) gcra.Decision     { return e.l.Peek(n) }
@@ -140,6 +146,8 @@ func (e *mutexEngine) decide(key uint64, n int, op func(*gcra.Limit, int64, gcra
 	}
 	return d
 }
+
+func (e *mutexEngine) AllowN(key uint64, n int) bool { return e.Take(key, n).OK() }
 
 func (e *mutexEngine) Take(key uint64, n int) gcra.Decision {
 	return e.decide(key, n, gcra.Take)

@@ -20,6 +20,8 @@ func quiet(_ *testing.T, s Subject) error {
 		what string
 		run  func()
 	}{
+		{"AllowN, granted", func() { e.AllowN(1, 1) }},
+		{"AllowN, refused", func() { empty.AllowN(1, 1) }},
 		{"Take, granted", func() { e.Take(1, 1) }},
 		{"Take, refused", func() { empty.Take(1, 1) }},
 		{"Take, above the burst", func() { empty.Take(1, 2) }},

@@ -44,6 +44,7 @@ type Subject struct {
 
 // An Engine is a limiter under test. All methods are called concurrently.
 type Engine interface {
+	AllowN(key uint64, n int) bool
 	Take(key uint64, n int) gcra.Decision
 	TakeUpTo(key uint64, n int) gcra.Decision
 	Peek(key uint64, n int) gcra.Decision

@@ -126,6 +126,7 @@ func (e *twin) find(key uint64) *word {
 	return e.cells[key]
 }
 
+func (e *twin) AllowN(key uint64, n int) bool            { return e.Take(key, n).OK() }
 func (e *twin) Take(key uint64, n int) gcra.Decision     { return e.decide(key, n, e.take) }
 func (e *twin) TakeUpTo(key uint64, n int) gcra.Decision { return e.decide(key, n, e.takeUpTo) }
 
