@@ -193,7 +193,7 @@ func cancels(b *bubble) error {
 // tie: when slot and context come at one instant, the slot wins.
 func tie(b *bubble) error {
 	b.wait(b.ctx, 1)
-	for i := range 200 {
+	for i := range 5000 {
 		ctx, cancel := context.WithCancel(b.ctx)
 		stop := time.AfterFunc(time.Second, cancel)
 		err := b.wait(ctx, 1)
