@@ -166,3 +166,26 @@ func Refuse(l *Limit, at Instant, n int) Decision {
 	_, d := Take(l, at.Tick+l.span, at, n)
 	return d
 }
+
+// Debit takes n tokens that were already used: as many of them as debt, the
+// tokens that a bucket may lack below empty, leaves room for; 2^60 ticks at
+// most. It is refused if that is none, and RetryAfter is then the time until
+// the bucket has a token to give. A cost above the burst is not an error here.
+func Debit(l *Limit, tat int64, at Instant, n, debt int) (int64, Decision) {
+	if n < 0 || l.burst == 0 {
+		return Take(l, tat, at, n)
+	}
+	if l.ticks == 0 || n == 0 {
+		return tat, Decision{l, tat, at.Elapsed, int64(n)}
+	}
+	base := max(tat, at.Tick)
+	room := int64(maxSpan)
+	if int64(debt) <= room/l.ticks {
+		room = int64(max(debt, 0)) * l.ticks
+	}
+	fits := min(int64(n), (l.span+room-(base-at.Tick))/l.ticks)
+	if fits <= 0 {
+		return tat, Decision{l, tat, at.Elapsed, -1}
+	}
+	return base + fits*l.ticks, Decision{l, base + fits*l.ticks, at.Elapsed, fits}
+}

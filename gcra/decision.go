@@ -28,28 +28,65 @@ type Decision struct {
 }
 
 // Verdicts that are not a grant: these two, or the cost, negated, of a request
-// that was limited.
+// that was limited. In a dry run they lie between dryLow and dryHigh.
 const (
 	exceeds  = math.MinInt64
 	negative = math.MinInt64 + 1
+	dryLow   = -1 << 62
+	dryHigh  = -1 << 61
 )
 
-// OK reports whether the request passed. A TakeUpTo passes if it was granted
-// at least one token, or asked for none.
-func (d Decision) OK() bool { return d.verdict >= 0 }
+// OK reports whether the request passed, or was only tried (see DryRun). A
+// TakeUpTo passes if it was granted at least one token, or asked for none.
+func (d Decision) OK() bool { return d.verdict >= 0 || d.dry() }
+
+// DryRun returns the decision as a limiter gives it that only tries its limit:
+// OK says yes, and Err, RetryAfter and the numbers keep the real verdict.
+func (d Decision) DryRun() Decision {
+	switch {
+	case d.verdict >= 0 || d.dry():
+	case d.verdict <= negative:
+		d.verdict += dryLow - math.MinInt64
+	default:
+		d.verdict += dryHigh
+	}
+	return d
+}
+
+func (d Decision) dry() bool { return dryLow <= d.verdict && d.verdict < dryHigh }
+
+// real is the verdict without the mark of a dry run.
+func (d Decision) real() int64 {
+	switch {
+	case !d.dry():
+		return d.verdict
+	case d.verdict <= dryLow+1:
+		return d.verdict - (dryLow - math.MinInt64)
+	}
+	return d.verdict - dryHigh
+}
 
 // Granted returns the tokens that were taken: 0 for a refusal and a Peek, and
 // at most the tokens asked for after TakeUpTo.
-func (d Decision) Granted() int { return int(max(d.verdict, 0)) }
+func (d Decision) Granted() int {
+	if d.verdict >= jointGrant && d.joint() {
+		return int(d.verdict - jointGrant)
+	}
+	return int(max(d.verdict, 0))
+}
 
 // Remaining returns the whole tokens left in the bucket at the decision's
 // instant: 0 in debt, math.MaxInt under Unlimited.
 func (d Decision) Remaining() int {
 	l := d.limit
-	if l == nil || l.burst == 0 {
+	switch {
+	case d.joint() && d.verdict >= 0:
+		return int(d.tat)
+	case d.joint():
+		return int(d.reason() - d.verdict)
+	case l == nil || l.burst == 0:
 		return 0
-	}
-	if l.unlimited() {
+	case l.unlimited():
 		return math.MaxInt
 	}
 	now := l.tick(d.at)
@@ -61,20 +98,26 @@ func (d Decision) Remaining() int {
 // is rounded up to the nanosecond and tight: on a clock of nanoseconds a retry
 // one nanosecond earlier is refused.
 func (d Decision) RetryAfter() time.Duration {
+	verdict := d.real()
 	switch {
-	case d.verdict >= 0:
+	case verdict >= 0:
 		return 0
-	case d.verdict <= negative:
+	case verdict <= negative:
 		return Never
+	case d.joint():
+		return time.Duration(d.tat)
 	}
 	l := d.limit
-	return Until(l, d.tat-d.verdict*l.ticks-l.span, At(l, d.at))
+	return Until(l, d.tat-verdict*l.ticks-l.span, At(l, d.at))
 }
 
 // ResetAfter returns the time from the decision's instant until the bucket is
 // full: 0 if it is, [Never] if nothing refills it.
 func (d Decision) ResetAfter() time.Duration {
-	if d.limit == nil {
+	switch {
+	case d.joint():
+		return d.at
+	case d.limit == nil:
 		return 0
 	}
 	return Until(d.limit, d.tat, At(d.limit, d.at))
@@ -91,12 +134,12 @@ func (d Decision) Limit() Limit {
 // Err returns nil if the request passed, else one of [ErrLimited],
 // [ErrExceedsBurst] and [ErrCost].
 func (d Decision) Err() error {
-	switch {
-	case d.verdict >= 0:
+	switch verdict := d.real(); {
+	case verdict >= 0:
 		return nil
-	case d.verdict == exceeds:
+	case verdict == exceeds, d.joint() && d.reason() == jointExceeds:
 		return ErrExceedsBurst
-	case d.verdict == negative:
+	case verdict == negative, d.joint() && d.reason() == jointNegative:
 		return ErrCost
 	}
 	return ErrLimited
