@@ -9,6 +9,11 @@ import (
 
 // dead is the sign bit alone. A cell that holds it was forgotten or reset: it
 // never changes again, and its key reads as one that was never seen.
+//
+// The sign bit beside a TAT is a frozen cell: one whose balance goes into a
+// cell of a newer generation. It never changes again either, and whoever meets
+// it can work out that balance; nobody may take it for dead, which would lose
+// the debt, or charge it, which would be lost.
 const dead = math.MinInt64
 
 // A Cell is one key's TAT and the compare-and-swap that moves it: what engines
@@ -18,9 +23,9 @@ const dead = math.MinInt64
 // methods are safe for concurrent use, never block and never allocate. One
 // cell is to be used with one limit, in ticks of one engine.
 //
-// Every method that decides also reports whether the cell was alive. If not,
-// nothing was decided: the caller looks for the key's present cell, or makes
-// one, after a new reading of the clock.
+// Every method that decides also reports whether the cell was alive, neither
+// dead nor frozen. If not, nothing was decided: the caller looks for the key's
+// present cell, or makes one, after a new reading of the clock.
 type Cell struct{ word atomic.Int64 }
 
 // Init sets the TAT of a cell that no other goroutine knows yet.
@@ -82,15 +87,29 @@ func (c *Cell) Peek(l *gcra.Limit, at gcra.Instant, n int) (d gcra.Decision, ali
 	return gcra.Peek(l, tat, at, n), true
 }
 
-// Book takes n tokens at the turn's instant or in a later slot, unless that
-// slot is later than the turn's last.
-func (c *Cell) Book(l *gcra.Limit, t Turn, n int) (b gcra.Booking, d gcra.Decision, alive bool) {
+// Debit takes n tokens that were already used, as gcra.Debit does.
+func (c *Cell) Debit(l *gcra.Limit, at gcra.Instant, n, debt int) (d gcra.Decision, alive bool) {
+	for {
+		tat := c.word.Load()
+		if tat < 0 {
+			return gcra.Decision{}, false
+		}
+		next, d := gcra.Debit(l, tat, at, n, debt)
+		if next == tat || c.word.CompareAndSwap(tat, next) {
+			return d, true
+		}
+	}
+}
+
+// Book takes n tokens at the turn's instant or in a later slot, if the turn
+// can wait for that.
+func (c *Cell) Book(g *Generation, t Turn, n int) (b gcra.Booking, d gcra.Decision, alive bool) {
 	for {
 		tat := c.word.Load()
 		if tat < 0 {
 			return gcra.Booking{}, gcra.Decision{}, false
 		}
-		b, d := t.Book(l, tat, n)
+		b, d := t.Book(g, tat, n)
 		if !d.OK() || b.End == tat || c.word.CompareAndSwap(tat, b.End) {
 			return b, d, true
 		}
@@ -98,57 +117,88 @@ func (c *Cell) Book(l *gcra.Limit, t Turn, n int) (b gcra.Booking, d gcra.Decisi
 }
 
 // GiveBack returns n tokens of a booking that was made in this cell, as
-// gcra.GiveBack says, and nothing to a dead cell. A booking is to be given
-// back at most once.
-func (c *Cell) GiveBack(l *gcra.Limit, at gcra.Instant, b gcra.Booking, n int) {
+// gcra.GiveBack says, and reports whether it did: not if the TAT is no longer
+// tat. That has to be loaded before the clock is read, so that whatever was
+// charged was charged at an instant up to at: what was refilled between two
+// later charges would come back a second time.
+func (c *Cell) GiveBack(l *gcra.Limit, tat int64, at gcra.Instant, b gcra.Booking, n int) bool {
+	next := gcra.GiveBack(l, tat, at, b, n)
+	return next == tat || c.word.CompareAndSwap(tat, next)
+}
+
+// Raise makes the TAT at least tat, and reports whether the cell was alive.
+func (c *Cell) Raise(tat int64) (alive bool) {
 	for {
-		tat := c.word.Load()
-		if tat < 0 {
-			return
+		old := c.word.Load()
+		if old < 0 {
+			return false
 		}
-		next := gcra.GiveBack(l, tat, at, b, n)
-		if next == tat || c.word.CompareAndSwap(tat, next) {
-			return
+		if old >= tat || c.word.CompareAndSwap(old, tat) {
+			return true
 		}
 	}
 }
 
-// Forget kills the cell if its bucket is full and fresh, the TAT of keys
-// without a cell, has passed: only then does the key read the same without it.
-// It reports whether the cell is dead.
-func (c *Cell) Forget(fresh int64, at gcra.Instant) bool {
+// State returns the TAT, that of a frozen cell too, and whether there is one:
+// a dead cell has none.
+func (c *Cell) State() (tat int64, ok bool) {
+	tat = c.word.Load()
+	return tat &^ dead, tat != dead
+}
+
+// Dead reports whether the cell was forgotten or reset. It will never be alive
+// again.
+func (c *Cell) Dead() bool { return c.word.Load() == dead }
+
+// Freeze ends the cell's life with its balance kept, for the conversion into a
+// cell of a newer generation, and returns what State does.
+func (c *Cell) Freeze() (tat int64, ok bool) {
 	for {
 		tat := c.word.Load()
-		if tat == dead {
+		// One step with the reading: a charge that came in between would not
+		// be in the balance that is converted.
+		if tat < 0 || c.word.CompareAndSwap(tat, tat|dead) {
+			return tat &^ dead, tat != dead
+		}
+	}
+}
+
+// Forget ends the life of a cell of generation g if under the current one its
+// bucket is full, and fresh, the TAT of keys without a cell, has passed: only
+// then does the key read the same without it. It reports whether the key can
+// do without the cell, which is then dead, or frozen for good.
+func (c *Cell) Forget(g, current *Generation, at gcra.Instant) bool {
+	for {
+		word := c.word.Load()
+		if word == dead {
 			return true
 		}
-		if tat > at.Tick || fresh > at.Tick {
+		// By the current limit: a bucket that is full under its old one may
+		// owe time under this.
+		if g.Forward(word&^dead, current) > at.Tick || current.Fresh() > at.Tick {
 			return false
 		}
 		// One step with the check: a charge that comes in between makes the
 		// swap fail, and a charger that comes after it meets a dead cell.
-		if c.word.CompareAndSwap(tat, dead) {
+		if word < 0 || c.word.CompareAndSwap(word, dead) {
 			return true
 		}
 	}
 }
 
-// Reset kills the cell if that leaves its key no worse off, and reports
-// whether the cell is dead.
-func (c *Cell) Reset(fresh int64, at gcra.Instant) bool {
+// Reset kills a cell of generation g if its key would not be worse off. It
+// reports false if the cell is frozen: then nothing was done.
+func (c *Cell) Reset(g *Generation, at gcra.Instant) bool {
 	for {
 		tat := c.word.Load()
-		if tat == dead {
-			return true
+		if tat < 0 {
+			return tat == dead
 		}
-		if tat <= max(fresh, at.Tick) {
-			return false
-		}
-		if c.word.CompareAndSwap(tat, dead) {
+		if tat <= max(g.Fresh(), at.Tick) || c.word.CompareAndSwap(tat, dead) {
 			return true
 		}
 	}
 }
 
-// Forgotten reports whether the cell is dead. It will never be alive again.
-func (c *Cell) Forgotten() bool { return c.word.Load() == dead }
+// Alive reports whether the cell was neither dead nor frozen.
+func (c *Cell) Alive() bool { return c.word.Load() >= 0 }

@@ -3,6 +3,7 @@ package atomic
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/weir-go/weir/gcra"
 )
@@ -11,42 +12,67 @@ import (
 // Limiter is not usable. It must not be copied, and all methods are safe for
 // concurrent use and never block, except that Wait and WaitN sleep.
 type Limiter struct {
-	pacer Pacer
-	limit gcra.Limit
-	fresh int64
+	core Core
 	// The cell has a line of its own, apart from all that is only read.
 	cell atomic.Pointer[lineCell]
 }
 
 type lineCell struct {
 	Cell
-	_ [56]byte
+	gen *Generation
+	_   [48]byte
 }
 
 // NewLimiter returns a limiter whose bucket is full, or holds what the limit's
 // Start says.
 func NewLimiter(limit gcra.Limit, opts ...Option) *Limiter {
-	l := &Limiter{limit: limit}
-	l.pacer.Init(limit, opts...)
-	l.fresh = gcra.Fresh(&l.limit, gcra.At(&l.limit, l.pacer.Now()))
-	l.cell.Store(l.newCell())
+	l := new(Limiter)
+	l.core.Init(limit, opts...)
+	g := l.core.Current()
+	c := &lineCell{gen: g}
+	c.Init(g.Fresh())
+	l.cell.Store(c)
 	return l
 }
 
-func (l *Limiter) newCell() *lineCell {
-	c := new(lineCell)
-	c.Init(l.fresh)
-	return c
+// find returns the cell, if it is of the generation in force: the way that
+// nearly all decisions take. It may be dead.
+func (l *Limiter) find() *lineCell {
+	c := l.cell.Load()
+	if c.gen == l.core.gen.Load() { // settled, or there would be no cell of it
+		return c
+	}
+	return l.present()
 }
 
-// replace puts a cell that was never charged in the place of a dead one,
-// unless somebody else has.
-func (l *Limiter) replace(dead *lineCell) { l.cell.CompareAndSwap(dead, l.newCell()) }
-
-// Every decision reads the clock first and the cell after it. Who meets a dead
-// cell starts again with a new reading, so that no reading from before a reset
-// is used after it.
-func (l *Limiter) now() gcra.Instant { return gcra.At(&l.limit, l.pacer.Now()) }
+// present returns the cell if it belongs to the generation in force, and else
+// puts its successor in its place: whoever meets a cell whose life is over
+// does that, and waits for nobody. Decisions read the clock before they call
+// it, and again if they have to come back: so no reading from before a reset
+// or a change of limit is used after it.
+func (l *Limiter) present() *lineCell {
+	for {
+		c := l.cell.Load()
+		dead := c.Dead()
+		now := l.core.Now()
+		g := l.core.Current() // after the cell, which is after the clock
+		if c.gen == g && !dead {
+			return c
+		}
+		next := &lineCell{gen: g}
+		if dead {
+			// Full since now, which is after the reset, and not since long
+			// ago: else a decision whose reading is from before the reset
+			// would find credit there that this reading cannot have.
+			next.Init(max(g.Fresh(), g.At(now).Tick))
+		} else if tat, ok := c.Freeze(); ok {
+			next.Init(c.gen.Forward(tat, g))
+		} else {
+			continue // it has just died
+		}
+		l.cell.CompareAndSwap(c, next)
+	}
+}
 
 // Allow reports whether one token was there, and takes it.
 func (l *Limiter) Allow() bool { return l.AllowN(1) }
@@ -54,11 +80,11 @@ func (l *Limiter) Allow() bool { return l.AllowN(1) }
 // AllowN reports whether n tokens were there, and takes them all or none.
 func (l *Limiter) AllowN(n int) bool {
 	for {
-		at, c := l.now(), l.cell.Load()
-		if ok, alive := c.Allow(&l.limit, at, n); alive {
+		now, c := l.core.Now(), l.find()
+		if ok, alive := c.Allow(c.gen.Limit(), c.gen.At(now), n); alive {
 			return ok
 		}
-		l.replace(c)
+		l.present()
 	}
 }
 
@@ -66,11 +92,11 @@ func (l *Limiter) AllowN(n int) bool {
 // above the burst, and with gcra.ErrCost if it is negative.
 func (l *Limiter) Take(n int) gcra.Decision {
 	for {
-		at, c := l.now(), l.cell.Load()
-		if d, alive := c.Take(&l.limit, at, n); alive {
+		now, c := l.core.Now(), l.find()
+		if d, alive := c.Take(c.gen.Limit(), c.gen.At(now), n); alive {
 			return d
 		}
-		l.replace(c)
+		l.present()
 	}
 }
 
@@ -78,22 +104,61 @@ func (l *Limiter) Take(n int) gcra.Decision {
 // there is none.
 func (l *Limiter) TakeUpTo(n int) gcra.Decision {
 	for {
-		at, c := l.now(), l.cell.Load()
-		if d, alive := c.TakeUpTo(&l.limit, at, n); alive {
+		now, c := l.core.Now(), l.find()
+		if d, alive := c.TakeUpTo(c.gen.Limit(), c.gen.At(now), n); alive {
 			return d
 		}
-		l.replace(c)
+		l.present()
 	}
 }
 
 // Peek tells what Take would decide, takes nothing and writes nothing.
 func (l *Limiter) Peek(n int) gcra.Decision {
 	for {
-		at, c := l.now(), l.cell.Load()
-		if d, alive := c.Peek(&l.limit, at, n); alive {
+		now, c := l.core.Now(), l.find()
+		if d, alive := c.Peek(c.gen.Limit(), c.gen.At(now), n); alive {
 			return d
 		}
-		l.replace(c)
+		l.present()
+	}
+}
+
+// Debit takes n tokens that were already used, whether they are there or not:
+// down to an empty bucket, and on into debt, as far as WithMaxDebt. Granted
+// tells how many of them fitted; it is refused if none did. Nothing is granted
+// to anybody until the debt is paid.
+func (l *Limiter) Debit(n int) gcra.Decision {
+	for {
+		now, c := l.core.Now(), l.find()
+		limit := c.gen.Limit()
+		if d, alive := c.Debit(limit, c.gen.At(now), n, l.core.MaxDebt(limit)); alive {
+			return d
+		}
+		l.present()
+	}
+}
+
+// Reserve books n tokens: at once if they are there, else in the next slot. Who
+// reserves sleeps for [Reservation.Delay] by himself, and may give back what
+// he does not use.
+func (l *Limiter) Reserve(n int) Reservation { return l.reserve(l.core.Turn(), n) }
+
+// ReserveWithin is Reserve with a bound of its own on how far away the slot may
+// be, beside that of WithMaxWait. With 0 it takes the tokens now or not at all,
+// as Take does, but can give them back: for who refuses rather than waits, and
+// learns what a request cost when it is over.
+func (l *Limiter) ReserveWithin(d time.Duration, n int) Reservation {
+	return l.reserve(l.core.Turn().Within(d), n)
+}
+
+func (l *Limiter) reserve(t Turn, n int) Reservation {
+	for {
+		c := l.find()
+		if b, d, alive := c.Book(c.gen, t, n); alive {
+			return l.core.Reservation(l, c.gen, &c.Cell, t, n, b, d)
+		}
+		l.present()
+		t = l.core.Again(t, l.core.Now())
 	}
 }
 
@@ -101,7 +166,8 @@ func (l *Limiter) Peek(n int) gcra.Decision {
 func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 
 // WaitN takes n tokens as soon as the limit permits. It books its slot at once
-// and sleeps until it; slots are given in the order of booking.
+// and sleeps until it; slots are given in the order of booking, and who sleeps
+// keeps his slot when the limit changes.
 //
 // It returns an error without having taken anything if the context is done,
 // if its deadline or WithMaxWait is before the slot (a [WaitError], which is
@@ -110,28 +176,43 @@ func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 // it sleeps it gives the tokens back, as far as nobody has booked behind them,
 // and returns the context's error.
 func (l *Limiter) WaitN(ctx context.Context, n int) error {
-	t, err := l.pacer.Begin(ctx, &l.limit)
+	t, err := l.core.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	for {
-		c := l.cell.Load()
-		if b, d, alive := c.Book(&l.limit, t, n); alive {
-			return l.pacer.Finish(ctx, &l.limit, t, n, b, d, &c.Cell)
+		c := l.find()
+		if b, d, alive := c.Book(c.gen, t, n); alive {
+			return l.core.Finish(ctx, c.gen, t, n, b, d, &c.Cell)
 		}
-		l.replace(c)
-		t = l.pacer.Again(&l.limit, t)
+		l.present()
+		t = l.core.Again(t, l.core.Now())
 	}
 }
 
-// Limit returns the limit.
-func (l *Limiter) Limit() gcra.Limit { return l.limit }
+// MaxWait returns the bound that WithMaxWait set, or gcra.Never.
+func (l *Limiter) MaxWait() time.Duration { return l.core.MaxWait() }
+
+// Limit returns the limit in force.
+func (l *Limiter) Limit() gcra.Limit { return *l.core.Current().Limit() }
+
+// SetLimit changes the limit. The bucket keeps its tokens, the fraction of one
+// included, and at most the new burst; debt stays, in tokens, and is paid at
+// the new rate. The limit's Start means nothing here. An equal limit changes
+// nothing. Decisions go on meanwhile, and who sleeps in Wait keeps his slot.
+func (l *Limiter) SetLimit(limit gcra.Limit) {
+	l.core.SetLimit(limit)
+	l.present()
+}
 
 // Reset makes the bucket what it would be if nothing had ever been taken from
-// it. Waiters that sleep keep their slots.
+// it. Waiters that sleep keep their slots, and nothing that was booked before
+// is given back after.
 func (l *Limiter) Reset() {
-	at, c := l.now(), l.cell.Load()
-	if c.Reset(l.fresh, at) {
-		l.replace(c)
+	for {
+		now, c := l.core.Now(), l.find()
+		if c.Reset(c.gen, c.gen.At(now)) {
+			return
+		}
 	}
 }

@@ -43,21 +43,21 @@ func newModel(s spec, now int64) *model {
 	return m
 }
 
-// elapsed is the time since the birth, from 0 to as far as a time.Duration reaches.
+// elapsed is the time since the birth, as far as a time.Duration reaches. It is below 0 only where no multiple of the step lies
+// before the first reading.
 func (m *model) elapsed(now int64) *big.Int {
-	e := new(big.Int).Sub(num(now), m.born)
-	if e.Sign() < 0 {
-		return e.SetInt64(0)
-	}
-	return atMost(e, num(math.MaxInt64))
+	return atMost(new(big.Int).Sub(num(now), m.born), num(math.MaxInt64))
 }
 
-// tick is the reading of an elapsed time.
+// tick is the reading of an elapsed time, where what is before the birth counts as the birth.
 func (m *model) tick(elapsed *big.Int) *big.Int {
 	if m.n.Sign() == 0 {
 		return m.end
 	}
 	e := elapsed
+	if e.Sign() < 0 {
+		e = new(big.Int)
+	}
 	if m.step > 0 {
 		e = times(over(e, num(int64(m.step))), num(int64(m.step)))
 	}

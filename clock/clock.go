@@ -1,8 +1,9 @@
 // Package clock says where "now" comes from.
 //
-// An engine reads a [Clock] once a decision, and the clock is most of what a
-// decision costs, so it can be chosen: [System] by default, [Manual] in tests
-// and in replays of recorded traffic.
+// An engine reads a [Clock] once a decision, or a few times where it has to make
+// or forget a key, and the clock is most of what a decision costs. So it can be
+// chosen: [System] by default, [Manual] in tests and in replays of recorded
+// traffic.
 //
 //	var clk clock.Manual
 //	limiter := atomic.NewLimiter(gcra.PerSecond(10), atomic.WithClock(&clk))
@@ -27,6 +28,9 @@ import (
 // Now never decreases and is safe for concurrent use. Only differences of
 // readings mean anything to an engine, except that limits with InSteps refill
 // at multiples of their step on this scale.
+//
+// Now may be called while a lock is held, so it must return: neither panic nor
+// call the engine that reads it.
 type Clock interface {
 	Now() time.Duration
 }

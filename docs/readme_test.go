@@ -19,10 +19,15 @@ import (
 	_ "github.com/weir-go/weir/shard"
 )
 
-// known are the packages whose names README's blocks may use unexplained.
+const (
+	readme = "README.md"
+	guide  = "docs/guide.md"
+)
+
+// known are the packages whose names the blocks may use unexplained.
 var known = []string{
-	"context", "encoding/json", "errors", "fmt", "log", "math", "net/http", "net/http/httptest", "net/netip",
-	"testing", "testing/synctest", "time",
+	"context", "encoding/json", "errors", "fmt", "io", "io/fs", "log", "math", "net/http", "net/http/httptest", "net/netip",
+	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
 	module + "/atomic", module + "/clock", module + "/gcra", module + "/shard",
 }
 
@@ -49,26 +54,81 @@ var drivers = map[string]string{
 	// first: 200
 	// in a flood: 429 1
 	// another client: 200
+`,
+	"charged": `
+	h := charged(20, func(http.ResponseWriter, *http.Request) {})
+	for _, from := range []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "[::ffff:192.0.2.2]:1"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		h(w, r)
+		fmt.Println(w.Code, w.Header())
+	}
+	w := httptest.NewRecorder()
+	charged(51, nil)(w, httptest.NewRequest("GET", "/", nil))
+	fmt.Println(w.Code, w.Header()["Retry-After"])
+	// Output:
+	// 200 map[]
+	// 200 map[]
+	// 429 map[Content-Type:[text/plain; charset=utf-8] Retry-After:[10] X-Content-Type-Options:[nosniff]]
+	// 200 map[]
+	// 429 []
+`,
+	"save": `
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "balances")
+	start := func() *shard.Limiter[string] {
+		limiter := shard.New[string](gcra.PerHour(10).Burst(10))
+		if err := load(limiter, path); err != nil {
+			log.Fatal(err)
+		}
+		return limiter
+	}
+	old := start()
+	for range 2 {
+		old.Take("ann", 4)
+		if err := save(old, path); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(start().Peek("ann", 1).Remaining())
+	files, err := os.ReadDir(dir)
+	fmt.Println(len(files), err)
+	fmt.Println(errors.Is(save(old, filepath.Join(path, "below a file")), fs.ErrNotExist), save(old, dir) != nil)
+	files, err = os.ReadDir(dir)
+	fmt.Println(len(files), err)
+	// Output:
+	// 2
+	// 1 <nil>
+	// false true
+	// 1 <nil>
 `}
 
-// A block is a fenced part of README.
+// A block is a fenced part of a document.
 type block struct {
-	line int // of its first line of text
-	text string
+	document string
+	line     int // of its first line of text
+	text     string
 }
 
-func blocks(t *testing.T, language string) []block {
+// blocks returns the blocks in any of the languages.
+func blocks(t *testing.T, document string, languages ...string) []block {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(root, document))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []block
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllSubmatchIndex(readme, -1) {
-		found = append(found, block{1 + strings.Count(string(readme[:m[2]]), "\n"), string(readme[m[2]:m[3]])})
+	fence := regexp.MustCompile("(?ms)^```(?:" + strings.Join(languages, "|") + ")\n(.*?)^```$")
+	for _, m := range fence.FindAllSubmatchIndex(text, -1) {
+		found = append(found, block{document, 1 + strings.Count(string(text[:m[2]]), "\n"), string(text[m[2]:m[3]])})
 	}
 	if len(found) == 0 {
-		t.Fatalf("README.md has no %s blocks", language)
+		t.Fatalf("%s has no blocks in %s", document, languages)
 	}
 	return found
 }
@@ -77,43 +137,93 @@ func blocks(t *testing.T, language string) []block {
 // sets the program's module up by each of the command blocks, then builds and
 // runs all the Go blocks in it.
 func TestReadme(t *testing.T) {
+	ways := checkouts(t)
+	for _, way := range ways {
+		name, _, _ := strings.Cut(way.text, " .")
+		t.Run(name, func(t *testing.T) { runBlocks(t, way, readme) })
+	}
+	if len(ways) != 2 {
+		t.Errorf("README.md tells %d ways to use a checkout, want 2", len(ways))
+	}
+}
+
+// TestGuide builds and runs the guide's Go blocks, in one of those ways.
+func TestGuide(t *testing.T) { runBlocks(t, checkouts(t)[0], guide) }
+
+// checkouts returns the ways to use a checkout that README tells.
+func checkouts(t *testing.T) []block {
+	t.Helper()
+	return slices.DeleteFunc(blocks(t, readme, "sh"), func(b block) bool {
+		return !strings.Contains(b.text, "../weir") // for within the checkout
+	})
+}
+
+// runBlocks builds and runs the document's Go blocks, each a package of its
+// own, in a module that is set up by those commands.
+func runBlocks(t *testing.T, setup block, document string) {
+	t.Helper()
 	checkout, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways := 0
-	for _, commands := range blocks(t, "sh") {
-		if !strings.Contains(commands.text, "../weir") {
-			continue // for within the checkout
+	dir := t.TempDir()
+	goTool(t, dir, "mod", "init", "example")
+	for i, b := range blocks(t, document, "go") {
+		source, err := b.source()
+		if err != nil {
+			t.Fatal(err)
 		}
-		ways++
-		name, _, _ := strings.Cut(commands.text, " .")
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			goTool(t, dir, "mod", "init", "example")
-			for i, b := range blocks(t, "go") {
-				source, err := b.source()
-				if err != nil {
-					t.Fatal(err)
-				}
-				write(t, filepath.Join(dir, fmt.Sprint("block", i), "readme_test.go"), source)
-			}
-			for command := range strings.Lines(commands.text) {
-				command = strings.ReplaceAll(command, "../weir", checkout)
-				args := strings.Fields(command)
-				if args[0] != "go" {
-					t.Fatalf("%q: only the go command is to be needed", command)
-				}
-				goTool(t, dir, args[1:]...)
-			}
-			if out := goTool(t, dir, "test", "./..."); strings.Contains(out, "[no test") {
-				t.Errorf("a block ran nothing:\n%s", out)
-			}
-		})
+		write(t, filepath.Join(dir, fmt.Sprint("block", i), "block_test.go"), source)
 	}
-	if ways != 2 {
-		t.Errorf("README.md tells %d ways to use a checkout, want 2", ways)
+	for command := range strings.Lines(setup.text) {
+		args := words(t, strings.ReplaceAll(command, "../weir", checkout))
+		goTool(t, dir, args...)
 	}
+	if out := goTool(t, dir, "test", "./..."); strings.Contains(out, "[no test") {
+		t.Errorf("a block ran nothing:\n%s", out)
+	}
+}
+
+// TestGuideCommands runs the guide's commands, in the checkout. They print what
+// the text block that follows them says, and perhaps more lines.
+func TestGuideCommands(t *testing.T) {
+	var printed []string // since the last text block
+	for _, b := range blocks(t, guide, "sh", "text") {
+		if strings.HasPrefix(b.text, "go ") {
+			for command := range strings.Lines(b.text) {
+				out := goTool(t, root, words(t, command)...)
+				printed = slices.AppendSeq(printed, strings.SplitSeq(out, "\n"))
+			}
+			continue
+		}
+		for want := range strings.Lines(b.text) {
+			want = strings.TrimSuffix(want, "\n")
+			i := slices.Index(printed, want)
+			if i < 0 {
+				t.Fatalf("%s:%d: %q is not printed, or before the lines above it", guide, b.line, want)
+			}
+			printed = printed[i+1:]
+		}
+		printed = nil
+	}
+}
+
+// words splits a command of a document, as a shell does if it has no quotes
+// but double ones, and drops the "go" before it.
+func words(t *testing.T, command string) []string {
+	t.Helper()
+	var all []string
+	for i, part := range strings.Split(strings.TrimSpace(command), `"`) {
+		if i%2 == 1 {
+			all = append(all, part)
+		} else {
+			all = append(all, strings.Fields(part)...)
+		}
+	}
+	if all[0] != "go" {
+		t.Fatalf("%q: only the go command is to be needed", command)
+	}
+	return all[1:]
 }
 
 func write(t *testing.T, path, text string) {
@@ -130,17 +240,17 @@ func write(t *testing.T, path, text string) {
 // become the body of an Example, and of declarations the first one's driver
 // does.
 func (b block) source() (string, error) {
-	at := fmt.Sprintf("//line README.md:%d\n", b.line)
+	at := fmt.Sprintf("//line %s:%d\n", b.document, b.line)
 	body := at + b.text
 	if f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+b.text, 0); err != nil {
 		body = "func Example() {\n" + at + b.text + "}\n"
 		if !strings.Contains(b.text, "// Output:") {
-			return "", fmt.Errorf("README.md:%d: these statements have no // Output", b.line)
+			return "", fmt.Errorf("%s:%d: these statements have no // Output", b.document, b.line)
 		}
 	} else if name := firstFunc(f); !strings.HasPrefix(name, "Test") {
 		driver, ok := drivers[name]
 		if !ok {
-			return "", fmt.Errorf("README.md:%d: nothing calls %q", b.line, name)
+			return "", fmt.Errorf("%s:%d: nothing calls %q", b.document, b.line, name)
 		}
 		body += "func Example() {" + driver + "}\n"
 	}
@@ -148,7 +258,7 @@ func (b block) source() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "package readme_test\n" + importsFor(f) + body, nil
+	return "package block_test\n" + importsFor(f) + body, nil
 }
 
 func firstFunc(f *ast.File) string {

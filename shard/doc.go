@@ -7,6 +7,8 @@
 //		return tooManyRequests(d.RetryAfter())
 //	}
 //
+// [Join] decides by several limits at once: per user, per address, all together.
+//
 // # What holds
 //
 //   - A key never seen has a full bucket (or what the limit's Start says), and
@@ -17,8 +19,11 @@
 //     that has none.
 //   - With [WithMaxKeys] memory is bounded, and a flood of new keys never evicts
 //     one that still owes time.
-//   - Decisions on keys that are present take no lock and do not allocate. There
-//     is no goroutine, no finalizer and no timer.
+//   - A change of limit keeps every key's tokens, and its debt.
+//   - Decisions on keys that are present take no lock and do not allocate, but
+//     for the first grant of a key after a change of limit, and for what a
+//     reservation may need to find its key again. A new key takes a lock of its
+//     map. There is no goroutine, no finalizer and no timer.
 //
 // # The life of a cell
 //
@@ -42,6 +47,34 @@
 //     after it has looked once more. A reading from before may be older than
 //     the whole life of a cell that was made, charged and forgotten meanwhile;
 //     a charge dated by it would lie in the past and be worth nothing.
+//
+// # Changing the limit
+//
+// The words of two limits count different ticks, and a decider that was held up
+// across a change must not write one where the other is read. A bit in the word
+// is not enough: two changes restore it. So a cell belongs to one generation for
+// good, and SetLimit only publishes a new one.
+//
+//   - A decision reads the clock, then the cell, then the generation in force. If
+//     the cell is of that one, the decision is dated before the change that ends
+//     it, whenever its swap comes.
+//   - Who meets an older cell converts it: for a refusal, in registers; for a
+//     grant, it freezes the word, so that no charge can come after, and puts a
+//     cell of the generation in force in its place, charge included. Frozen is
+//     not dead: taken for dead, it would lose its debt.
+//   - All convert at the same instant, which is read after the generation was
+//     published, and decide at none before it. Otherwise the time before the
+//     change would count twice, at both rates.
+//   - A sweep judges a cell by the limit in force: what is full under its own may
+//     still owe time under that.
+//
+// The search in package stress runs all interleavings of a small model of this,
+// and finds a violation as soon as one part is left out.
+//
+// # Restarts
+//
+// [Limiter.Save] writes balances, anchored to wall time, and [Limiter.Load] reads
+// them into a limiter that has no key yet, as they would have become meanwhile.
 //
 // # Forgetting
 //

@@ -152,3 +152,134 @@ func ExampleLimiter_Stats() {
 	fmt.Println("granted", s.Granted, "refused", s.Refused, "remembered", s.Keys, "forgotten", s.Forgotten)
 	// Output: granted 4 refused 2 remembered 0 forgotten 2
 }
+
+// A request is charged its estimate, and the truth when it is over. A server
+// refuses rather than wait.
+func ExampleLimiter_ReserveWithin() {
+	var clk clock.Manual
+	budget := shard.New[string](gcra.PerMinute(60).Burst(100), shard.WithClock(&clk))
+	request := func(estimate, used int) {
+		r := budget.ReserveWithin("ann", 0, estimate)
+		if !r.OK() {
+			fmt.Println(r.Err(), "for", r.Delay())
+			return
+		}
+		clk.Advance(time.Second) // the work
+		r.Settle(used)
+		fmt.Println("left", budget.Peek("ann", 1).Remaining())
+	}
+	request(50, 40)
+	request(50, 120)
+	request(50, 10)
+	// Output:
+	// left 61
+	// left 0
+	// weir: limited for 1m48s
+}
+
+func ExampleLimiter_Debit() {
+	var clk clock.Manual
+	limiter := shard.New[string](gcra.PerSecond(1000).Burst(1500), shard.WithClock(&clk))
+	fmt.Println(limiter.Debit("ann", 2000).Granted())
+	fmt.Println(limiter.Peek("ann", 1).RetryAfter(), limiter.Peek("bob", 1).RetryAfter())
+	// Output:
+	// 2000
+	// 501ms 0s
+}
+
+func ExampleWithMaxDebt() {
+	var clk clock.Manual
+	limit := gcra.PerSecond(1).Burst(100)
+	oneBurst := shard.New[string](limit, shard.WithClock(&clk))
+	more := shard.New[string](limit, shard.WithClock(&clk), shard.WithMaxDebt(1000))
+	fmt.Println(oneBurst.Debit("ann", 500).Granted(), more.Debit("ann", 500).Granted())
+	// Output: 200 500
+}
+
+// A view reserves for its key.
+func ExampleView_Reserve() {
+	var clk clock.Manual
+	limiter := shard.New[string](gcra.PerSecond(2), shard.WithClock(&clk))
+	ann := limiter.For("ann")
+	first, second := ann.Reserve(1), ann.Reserve(1)
+	fmt.Println(first.Delay(), second.Delay())
+	second.Cancel()
+	fmt.Println(limiter.Peek("ann", 1).RetryAfter())
+	// Output:
+	// 0s 500ms
+	// 500ms
+}
+
+// Every key keeps its tokens, one that was never seen too.
+func ExampleLimiter_SetLimit() {
+	var clk clock.Manual
+	limiter := shard.New[string](gcra.PerSecond(1).Burst(10), shard.WithClock(&clk))
+	limiter.Take("ann", 10)
+	tell := func() {
+		fmt.Println(limiter.Limit(), "- ann waits", limiter.Peek("ann", 1).RetryAfter(), "and bob has", limiter.Peek("bob", 1).Remaining())
+	}
+	tell()
+	limiter.SetLimit(gcra.PerSecond(100).Burst(50))
+	tell()
+	limiter.SetLimit(gcra.PerSecond(100).Burst(5))
+	tell()
+	// Output:
+	// 1/s burst 10 - ann waits 1s and bob has 10
+	// 100/s burst 50 - ann waits 10ms and bob has 10
+	// 100/s burst 5 - ann waits 10ms and bob has 5
+}
+
+// Plans are limiters. Who buys another one takes the balance along, and gains
+// nothing by going to and fro.
+func ExampleLimiter_Move() {
+	var clk clock.Manual
+	free := shard.New[string](gcra.PerSecond(1).Burst(5), shard.WithClock(&clk))
+	paid := shard.New[string](gcra.PerSecond(20).Burst(100), shard.WithClock(&clk))
+	free.Take("ann", 3)
+	fmt.Println(free.Move("ann", paid), paid.Peek("ann", 1).Remaining())
+	clk.Advance(time.Second)
+	fmt.Println(paid.Peek("ann", 1).Remaining())
+	fmt.Println(paid.Move("ann", free), free.Peek("ann", 1).Remaining()) // as if ann had stayed
+	// Output:
+	// <nil> 2
+	// 22
+	// <nil> 3
+}
+
+// A limit is tried on real traffic before it refuses anybody.
+func ExampleWithDryRun() {
+	var clk clock.Manual
+	limiter := shard.New[string](gcra.PerSecond(1).Burst(2), shard.WithClock(&clk), shard.WithDryRun(), shard.WithStats())
+	for range 3 {
+		d := limiter.Take("ann", 1)
+		fmt.Println(d.OK(), d.Err(), d.RetryAfter())
+	}
+	s := limiter.Stats()
+	fmt.Println("granted", s.Granted, "refused", s.Refused, "would refuse", s.WouldRefuse)
+	// Output:
+	// true <nil> 0s
+	// true <nil> 0s
+	// true weir: limited 1s
+	// granted 2 refused 0 would refuse 1
+}
+
+// The counts are estimates, since one refusal in 16 is looked at.
+func ExampleLimiter_TopRefused() {
+	var clk clock.Manual
+	limiter := shard.New[string](gcra.PerSecond(1).Burst(2), shard.WithClock(&clk), shard.WithTopRefused(2))
+	for i := range 20_000 {
+		limiter.Allow("ann")
+		if i%4 == 0 {
+			limiter.Allow("bob")
+		}
+		if i%20 == 0 {
+			limiter.Allow("cid")
+		}
+	}
+	for key, about := range limiter.TopRefused() {
+		fmt.Println(key, about > 1000)
+	}
+	// Output:
+	// ann true
+	// bob true
+}

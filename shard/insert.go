@@ -1,26 +1,28 @@
 package shard
 
 import (
+	"time"
+
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
 )
 
 type take func(l *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision)
 
-// takeNew decides for a key that has no cell or a dead one. It is not done if
-// the key has got a cell meanwhile.
-func (l *Limiter[K]) takeNew(b *bin[K], key K, at gcra.Instant, n int, op take) (d gcra.Decision, done bool) {
-	g := &l.gen
-	if next, d := op(&g.limit, g.fresh, at, n); next == g.fresh {
+// takeNew decides for a key that has no cell, or one whose life is over: dead,
+// frozen, or of an older generation. It is not done if the key has got a cell
+// of the current generation meanwhile.
+func (l *Limiter[K]) takeNew(b *bin[K], key K, c *cell, g *gatomic.Generation, now time.Duration, n int, op take) (gcra.Decision, bool) {
+	tat := balance(c, g)
+	if next, d := op(g.Limit(), tat, g.At(now), n); next == tat {
 		return d, true // nothing to write, and so no cell
 	}
 	return l.takeInsert(b, key, n, op)
 }
 
 func (l *Limiter[K]) takeInsert(b *bin[K], key K, n int, op take) (gcra.Decision, bool) {
-	g := &l.gen
-	d, _, end := l.insert(b, key, func() (int64, gcra.Decision) {
-		return op(&g.limit, g.fresh, l.now(), n)
+	d, _, end := l.insert(b, key, func(g *gatomic.Generation, tat int64, now time.Duration) (int64, gcra.Decision) {
+		return op(g.Limit(), tat, g.At(now), n)
 	})
 	if end == noRoom {
 		d = l.turnAway(n, d)
@@ -28,27 +30,33 @@ func (l *Limiter[K]) takeInsert(b *bin[K], key K, n int, op take) (gcra.Decision
 	return d, end != present
 }
 
-// bookNew is takeNew for a booking, and also returns the cell that holds it.
-func (l *Limiter[K]) bookNew(bin *bin[K], key K, t gatomic.Turn, n int) (gcra.Booking, gcra.Decision, *cell, bool) {
-	g := &l.gen
-	var b gcra.Booking
-	d, c, end := l.insert(bin, key, func() (int64, gcra.Decision) {
-		// The turn's instant was read after the key was missed; it is read
-		// again here because it has to be after the lock was taken.
-		t = l.pacer.Again(&g.limit, t)
-		var d gcra.Decision
-		if b, d = t.Book(&g.limit, g.fresh, n); !d.OK() {
-			return g.fresh, d
+// bookNew is takeNew for a booking.
+func (l *Limiter[K]) bookNew(bin *bin[K], key K, c *cell, t gatomic.Turn, n int) (place, bool) {
+	g := l.core.Current()
+	tat := balance(c, g)
+	if b, d := t.Book(g, tat, n); !d.OK() || b.End == tat {
+		return place{turn: t, gen: g, b: b, d: d}, true
+	}
+	return l.bookInsert(bin, key, t, n)
+}
+
+func (l *Limiter[K]) bookInsert(bin *bin[K], key K, t gatomic.Turn, n int) (place, bool) {
+	var p place
+	d, c, end := l.insert(bin, key, func(g *gatomic.Generation, tat int64, now time.Duration) (int64, gcra.Decision) {
+		p.turn, p.gen = l.core.Again(t, now), g
+		if p.b, p.d = p.turn.Book(g, tat, n); !p.d.OK() {
+			return tat, p.d
 		}
-		return b.End, d
+		return p.b.End, p.d
 	})
+	p.d, p.cell = d, c
 	if end == noRoom {
-		d = l.turnAway(n, d)
-		if b.Slot > t.At.Tick {
-			d = gcra.Refuse(&g.limit, t.At, n)
+		p.d, p.turnedAway = l.turnAway(n, d), true
+		if at := p.turn.At(p.gen); p.b.Slot > at.Tick {
+			p.d = gcra.Refuse(p.gen.Limit(), at, n)
 		}
 	}
-	return b, d, c, end != present
+	return p, end != present
 }
 
 type ending uint8
@@ -59,36 +67,40 @@ const (
 	noRoom         // decided as for a key never seen, but not stored
 )
 
-// insert lets decide, which reads the clock, decide for a key without a live
-// cell, and stores what it returns as the key's new cell, all in one map
-// operation. It is the only place where a key comes to be.
-func (l *Limiter[K]) insert(b *bin[K], key K, decide func() (int64, gcra.Decision)) (d gcra.Decision, c *cell, end ending) {
+// decide decides over a key's TAT under the generation, and returns the next.
+type decide func(g *gatomic.Generation, tat int64, now time.Duration) (int64, gcra.Decision)
+
+// insert decides for a key without a live cell of the current generation, and
+// stores what follows as the key's new cell, all in one map operation. It is
+// the only place where a key comes to be.
+func (l *Limiter[K]) insert(b *bin[K], key K, decide decide) (d gcra.Decision, c *cell, end ending) {
 	if key != key {
-		_, d = decide()
+		now := l.core.Now()
+		g := l.core.Current()
+		_, d = decide(g, g.Fresh(), now)
 		return d, nil, noRoom
 	}
 	for search := true; ; search = false {
 		inserted := false
 		b.cells.Compute(key, func(old *cell, loaded bool) (*cell, bool) {
-			// Under the lock of the key's bucket. Look again: only a dead cell
-			// may be replaced, and it cannot come back to life.
-			if loaded && !old.Forgotten() {
+			now, g, tat, live := l.again(old)
+			if live {
 				end = present
 				return old, false
 			}
 			var next int64
-			next, d = decide()
+			next, d = decide(g, tat, now)
 			switch {
-			case next == l.gen.fresh:
+			case next == tat:
 				end = decided
 				return old, !loaded
-			case !loaded && !l.reserve():
+			case !loaded && !l.reserveKey():
 				end = noRoom
 				return nil, true
 			}
 			// The cell is published with the charge in it: there is no moment
 			// at which another goroutine could find it full.
-			c = &cell{gen: &l.gen}
+			c = &cell{gen: g}
 			c.Init(next)
 			inserted, end = !loaded, decided
 			return c, false
@@ -102,9 +114,34 @@ func (l *Limiter[K]) insert(b *bin[K], key K, decide func() (int64, gcra.Decisio
 	}
 }
 
-// reserve counts one key more, unless there is no room. A compare-and-swap,
+// again reads anew, under the lock of the key's bucket and in the same order,
+// what was read before it, since a life of the cell, or of its generation, may
+// have passed: the clock, the generation, and the key's TAT under it. It
+// reports whether the cell, nil if there is none, is the one to decide in.
+func (l *Limiter[K]) again(c *cell) (now time.Duration, g *gatomic.Generation, tat int64, live bool) {
+	// Only a cell that was dead before the clock was read counts as none: one
+	// that died since may have been charged at a later instant than that.
+	for dead := c == nil || c.Dead(); ; dead = true {
+		now = l.core.Now()
+		g = l.core.Current()
+		if dead {
+			return now, g, g.Fresh(), false
+		}
+		if c.gen == g && c.Alive() {
+			return now, g, 0, true
+		}
+		if frozen, ok := c.Freeze(); ok {
+			// Whoever froze it has seen a newer generation than its own, and
+			// so do we now.
+			g = l.core.Current()
+			return now, g, c.gen.Forward(frozen, g), false
+		}
+	}
+}
+
+// reserveKey counts one key more, unless there is no room. A compare-and-swap,
 // since to add first and take back later would turn others away meanwhile.
-func (l *Limiter[K]) reserve() bool {
+func (l *Limiter[K]) reserveKey() bool {
 	for {
 		n := l.keys.Load()
 		if l.most > 0 && n >= l.most {
@@ -123,5 +160,7 @@ func (l *Limiter[K]) turnAway(n int, d gcra.Decision) gcra.Decision {
 	if l.policy == Admit {
 		return d
 	}
-	return gcra.Refuse(&l.gen.limit, l.now(), n)
+	now := l.core.Now()
+	g := l.core.Current()
+	return gcra.Refuse(g.Limit(), g.At(now), n)
 }

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"sync/atomic"
+	"time"
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
@@ -21,29 +22,26 @@ import (
 // the policy of [WithMaxKeys]. A key whose dynamic type cannot be compared
 // panics, as it does in a map.
 type Limiter[K comparable] struct {
-	pacer  gatomic.Pacer
-	gen    generation
+	core   gatomic.Core
 	seed   maphash.Seed
 	bins   []bin[K]
 	most   int64 // keys, 0 for no bound
 	policy Policy
 	stats  bool
+	dry    bool
+	worst  *sketch[K] // of the keys refused most; nil if it is off
 
 	keys      atomic.Int64 // entries in the maps, exactly
 	forgotten atomic.Int64
 	capped    atomic.Int64
 	roomHand  atomic.Uint64 // the bin where the search for room goes on
+	ahead     atomic.Pointer[ahead]
 }
 
-// A generation is what the words of its cells mean.
-type generation struct {
-	limit gcra.Limit
-	fresh int64 // the TAT of keys without a cell
-}
-
+// A cell belongs to one generation, which says whose ticks it counts.
 type cell struct {
 	gatomic.Cell
-	gen *generation
+	gen *gatomic.Generation
 }
 
 // New returns a limiter that gives every key that limit.
@@ -55,21 +53,45 @@ func New[K comparable](limit gcra.Limit, opts ...Option) *Limiter[K] {
 	l := &Limiter[K]{
 		seed: maphash.MakeSeed(),
 		bins: make([]bin[K], cfg.shards),
-		most: cfg.most, policy: cfg.policy, stats: cfg.stats,
+		most: cfg.most, policy: cfg.policy, stats: cfg.stats, dry: cfg.dry,
+	}
+	if cfg.worst > 0 {
+		l.worst = newSketch[K](cfg.worst)
 	}
 	for i := range l.bins {
 		l.bins[i].init()
 	}
-	l.pacer.Init(limit, cfg.pacer...)
-	l.gen.limit = limit
-	l.gen.fresh = gcra.Fresh(&l.gen.limit, l.now())
+	l.core.Init(limit, cfg.core...)
 	return l
 }
 
-func (l *Limiter[K]) now() gcra.Instant { return gcra.At(&l.gen.limit, l.pacer.Now()) }
-
 func (l *Limiter[K]) bin(key K) *bin[K] {
-	return &l.bins[maphash.Comparable(l.seed, key)&uint64(len(l.bins)-1)]
+	return &l.bins[l.index(key)]
+}
+
+func (l *Limiter[K]) index(key K) uint64 {
+	return maphash.Comparable(l.seed, key) & uint64(len(l.bins)-1)
+}
+
+// find reads the clock, then finds the key's cell, then the generation in
+// force, in that order: a charge under the old limit must not be dated after
+// the change. The cell may be nil, dead, frozen or of an older generation.
+func (l *Limiter[K]) find(b *bin[K], key K) (now time.Duration, c *cell, g *gatomic.Generation) {
+	now = l.core.Now()
+	c, _ = b.cells.Load(key)
+	return now, c, l.core.Current()
+}
+
+// balance returns the TAT of a key under the generation.
+func balance(c *cell, g *gatomic.Generation) int64 {
+	if c == nil {
+		return g.Fresh()
+	}
+	tat, ok := c.State()
+	if !ok {
+		return g.Fresh()
+	}
+	return c.gen.Forward(tat, g)
 }
 
 // Allow reports whether one token was there for the key, and takes it.
@@ -84,14 +106,14 @@ func (l *Limiter[K]) AllowN(key K, n int) bool { return l.Take(key, n).OK() }
 func (l *Limiter[K]) Take(key K, n int) gcra.Decision {
 	b := l.bin(key)
 	for {
-		at := l.now() // the clock first, the cell after it
-		if c, ok := b.cells.Load(key); ok {
-			if d, alive := c.Take(&c.gen.limit, at, n); alive {
-				return b.count(l.stats, d)
+		now, c, g := l.find(b, key)
+		if c != nil && c.gen == g {
+			if d, alive := c.Take(g.Limit(), g.At(now), n); alive {
+				return l.answer(b, key, d)
 			}
 		}
-		if d, done := l.takeNew(b, key, at, n, gcra.Take); done {
-			return b.count(l.stats, d)
+		if d, done := l.takeNew(b, key, c, g, now, n, gcra.Take); done {
+			return l.answer(b, key, d)
 		}
 	}
 }
@@ -101,78 +123,153 @@ func (l *Limiter[K]) Take(key K, n int) gcra.Decision {
 func (l *Limiter[K]) TakeUpTo(key K, n int) gcra.Decision {
 	b := l.bin(key)
 	for {
-		at := l.now()
-		if c, ok := b.cells.Load(key); ok {
-			if d, alive := c.TakeUpTo(&c.gen.limit, at, n); alive {
-				return b.count(l.stats, d)
+		now, c, g := l.find(b, key)
+		if c != nil && c.gen == g {
+			if d, alive := c.TakeUpTo(g.Limit(), g.At(now), n); alive {
+				return l.answer(b, key, d)
 			}
 		}
-		if d, done := l.takeNew(b, key, at, n, gcra.TakeUpTo); done {
-			return b.count(l.stats, d)
+		if d, done := l.takeNew(b, key, c, g, now, n, gcra.TakeUpTo); done {
+			return l.answer(b, key, d)
 		}
 	}
 }
 
-// Peek tells what Take would decide, takes nothing and writes nothing.
+// Peek tells what Take would decide, takes nothing and writes nothing. It does
+// not know whether there is room for a new key.
 func (l *Limiter[K]) Peek(key K, n int) gcra.Decision {
-	at := l.now()
-	if c, ok := l.bin(key).cells.Load(key); ok {
-		if d, alive := c.Peek(&c.gen.limit, at, n); alive {
-			return d
+	now, c, g := l.find(l.bin(key), key)
+	d := gcra.Peek(g.Limit(), balance(c, g), g.At(now), n)
+	if l.dry {
+		return d.DryRun()
+	}
+	return d
+}
+
+// Debit takes n tokens that were already used, whether they are there or not:
+// down to an empty bucket, and on into debt, as far as WithMaxDebt. Granted
+// tells how many of them fitted; it is refused if none did.
+func (l *Limiter[K]) Debit(key K, n int) gcra.Decision {
+	b := l.bin(key)
+	for {
+		now, c, g := l.find(b, key)
+		if c != nil && c.gen == g {
+			if d, alive := c.Debit(g.Limit(), g.At(now), n, l.core.MaxDebt(g.Limit())); alive {
+				return l.answer(b, key, d)
+			}
+		}
+		d, done := l.takeNew(b, key, c, g, now, n, func(limit *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision) {
+			return gcra.Debit(limit, tat, at, n, l.core.MaxDebt(limit))
+		})
+		if done {
+			return l.answer(b, key, d)
 		}
 	}
-	return gcra.Peek(&l.gen.limit, l.gen.fresh, at, n)
 }
 
 // Wait waits for one of the key's tokens: see [Limiter.WaitN].
 func (l *Limiter[K]) Wait(ctx context.Context, key K) error { return l.WaitN(ctx, key, 1) }
 
 // WaitN takes n of the key's tokens as soon as the limit permits. It books its
-// slot at once and sleeps until it; slots are given in the order of booking.
-// Its errors are those of the Limiter of package atomic.
+// slot at once and sleeps until it; slots are given in the order of booking,
+// and who sleeps keeps his slot when the limit changes. Its errors are those of
+// the Limiter of package atomic.
 func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
-	t, err := l.pacer.Begin(ctx, &l.gen.limit)
+	bin := l.bin(key)
+	t, err := l.core.Begin(ctx)
 	if err != nil {
+		l.answerWait(bin, key, err, false)
 		return err
 	}
-	bin := l.bin(key)
-	for {
-		if c, ok := bin.cells.Load(key); ok {
-			if b, d, alive := c.Book(&c.gen.limit, t, n); alive {
-				return l.finish(ctx, bin, t, n, b, d, c)
-			}
-		}
-		t = l.pacer.Again(&l.gen.limit, t)
-		if b, d, c, done := l.bookNew(bin, key, t, n); done {
-			return l.finish(ctx, bin, t, n, b, d, c)
-		}
+	if l.dry {
+		l.Take(key, n)
+		return nil
 	}
-}
-
-func (l *Limiter[K]) finish(ctx context.Context, bin *bin[K], t gatomic.Turn, n int, b gcra.Booking, d gcra.Decision, c *cell) error {
-	var held *gatomic.Cell
-	if c != nil {
-		held = &c.Cell
+	p := l.book(bin, key, t, n)
+	if err = p.d.Err(); err == nil || !p.turnedAway {
+		err = l.core.Finish(ctx, p.gen, p.turn, n, p.b, p.d, p.held())
 	}
-	err := l.pacer.Finish(ctx, &l.gen.limit, t, n, b, d, held)
-	if l.stats {
-		bin.countWait(err, d.OK() && b.Slot > t.At.Tick)
-	}
+	l.answerWait(bin, key, err, p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
 	return err
 }
 
-// Reset makes the key what it would be if nothing had ever been taken from it.
-// Waiters that sleep keep their slots.
-func (l *Limiter[K]) Reset(key K) {
-	at := l.now()
-	if c, ok := l.bin(key).cells.Load(key); ok {
-		// The dead cell stays until a charge replaces it or a sweep finds it.
-		c.Reset(c.gen.fresh, at)
+// Reserve books n of the key's tokens: at once if they are there, else in the
+// next slot. Who reserves sleeps for the reservation's Delay by himself, and
+// may give back what he does not use. It allocates what Settle may need to find
+// the key again.
+func (l *Limiter[K]) Reserve(key K, n int) gatomic.Reservation {
+	return l.reserve(l.For(key), key, gcra.Never, n)
+}
+
+// ReserveWithin is Reserve with a bound of its own on how far away the slot may
+// be, beside that of WithMaxWait. With 0 it takes the tokens now or not at all,
+// as Take does, but can give them back.
+func (l *Limiter[K]) ReserveWithin(key K, d time.Duration, n int) gatomic.Reservation {
+	return l.reserve(l.For(key), key, d, n)
+}
+
+func (l *Limiter[K]) reserve(owner gatomic.Debtor, key K, within time.Duration, n int) gatomic.Reservation {
+	bin := l.bin(key)
+	if l.dry {
+		within = 0
+	}
+	p := l.book(bin, key, l.core.Turn().Within(within), n)
+	p.d = l.answer(bin, key, p.d)
+	return l.core.Reservation(owner, p.gen, p.held(), p.turn, n, p.b, p.d)
+}
+
+// A place is where a booking stands. Its cell is nil if it stands nowhere.
+type place struct {
+	turn gatomic.Turn
+	gen  *gatomic.Generation
+	cell *cell
+	b    gcra.Booking
+	d    gcra.Decision
+
+	turnedAway bool // for want of room: no slot will ever come of it
+}
+
+func (p *place) held() *gatomic.Cell {
+	if p.cell == nil {
+		return nil
+	}
+	return &p.cell.Cell
+}
+
+func (l *Limiter[K]) book(bin *bin[K], key K, t gatomic.Turn, n int) place {
+	for {
+		c, ok := bin.cells.Load(key) // after the turn's reading
+		if g := l.core.Current(); ok && c.gen == g {
+			if b, d, alive := c.Book(g, t, n); alive {
+				return place{turn: t, gen: g, cell: c, b: b, d: d}
+			}
+		}
+		if p, done := l.bookNew(bin, key, c, t, n); done {
+			return p
+		}
 	}
 }
 
-// Limit returns the limit.
-func (l *Limiter[K]) Limit() gcra.Limit { return l.gen.limit }
+// Reset makes the key what it would be if nothing had ever been taken from it.
+// Waiters that sleep keep their slots, and nothing that was booked before is
+// given back after.
+func (l *Limiter[K]) Reset(key K) {
+	b := l.bin(key)
+	for {
+		now, c, g := l.find(b, key)
+		switch {
+		case c == nil, c.Dead(), c.gen == g && c.Reset(g, g.At(now)):
+			// A dead cell stays, whatever its generation, until a charge
+			// replaces it or a sweep finds it.
+			return
+		case c.gen != g:
+			l.renew(b, key, c)
+		}
+	}
+}
+
+// Limit returns the limit in force.
+func (l *Limiter[K]) Limit() gcra.Limit { return *l.core.Current().Limit() }
 
 // Len returns the number of keys that are remembered: those that owe time and
 // those that have not been forgotten yet.
@@ -184,11 +281,13 @@ func (l *Limiter[K]) Len() int { return int(l.keys.Load()) }
 // limiter.
 func (l *Limiter[K]) All() iter.Seq2[K, gcra.Decision] {
 	return func(yield func(K, gcra.Decision) bool) {
-		at, more := l.now(), true
+		more := true
 		for i := range l.bins {
 			l.bins[i].cells.Range(func(key K, c *cell) bool {
-				if d, alive := c.Peek(&c.gen.limit, at, 0); alive {
-					more = yield(key, d)
+				now := l.core.Now()
+				g := l.core.Current()
+				if !c.Dead() {
+					more = yield(key, gcra.Peek(g.Limit(), balance(c, g), g.At(now), 0))
 				}
 				return more
 			})
@@ -212,5 +311,28 @@ type View[K comparable] struct {
 // Allow reports whether one token was there, and takes it.
 func (v View[K]) Allow() bool { return v.limiter.Allow(v.key) }
 
+// Take takes n tokens or none.
+func (v View[K]) Take(n int) gcra.Decision { return v.limiter.Take(v.key, n) }
+
+// Peek tells what Take would decide.
+func (v View[K]) Peek(n int) gcra.Decision { return v.limiter.Peek(v.key, n) }
+
+// Debit takes n tokens that were already used.
+func (v View[K]) Debit(n int) gcra.Decision { return v.limiter.Debit(v.key, n) }
+
+// Reserve books n tokens.
+func (v View[K]) Reserve(n int) gatomic.Reservation { return v.ReserveWithin(gcra.Never, n) }
+
+// ReserveWithin books n tokens in a slot that is at most d away.
+func (v View[K]) ReserveWithin(d time.Duration, n int) gatomic.Reservation {
+	return v.limiter.reserve(v, v.key, d, n)
+}
+
+// Limit returns the limit in force.
+func (v View[K]) Limit() gcra.Limit { return v.limiter.Limit() }
+
 // Wait waits for one token, as WaitN of the limiter does.
 func (v View[K]) Wait(ctx context.Context) error { return v.limiter.Wait(ctx, v.key) }
+
+// WaitN waits for n tokens, as WaitN of the limiter does.
+func (v View[K]) WaitN(ctx context.Context, n int) error { return v.limiter.WaitN(ctx, v.key, n) }

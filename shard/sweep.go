@@ -3,10 +3,9 @@ package shard
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/puzpuzpuz/xsync/v3"
-
-	"github.com/weir-go/weir/gcra"
 )
 
 // A bin is one shard: a map and the list of its keys.
@@ -14,7 +13,7 @@ type bin[K comparable] struct {
 	cells *xsync.MapOf[K, *cell]
 	_     [56]byte // what decisions read lies apart from what they count
 
-	granted, refused, waited atomic.Int64
+	granted, refused, tried, waited atomic.Int64
 
 	// mu guards the list. An item is appended after its key's entry was made
 	// and removed by whoever deletes that entry, so the two match whenever no
@@ -22,26 +21,29 @@ type bin[K comparable] struct {
 	mu   sync.Mutex
 	keys chunks[K]
 	hand int // the next item that an insert looks at
+
+	_ [48]byte // and apart from what the next one's decisions read
 }
 
 func (b *bin[K]) init() { b.cells = xsync.NewMapOf[K, *cell]() }
 
 // remember lists a key whose entry was just made, and looks at two others.
 func (b *bin[K]) remember(l *Limiter[K], key K) {
+	now := l.core.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keys.push(key)
-	b.advance(l, l.now(), 2)
+	b.advance(l, now, 2)
 }
 
 // advance looks at the next n items, or at all if there are fewer, and
 // returns how many keys it forgot. It is called with mu held.
-func (b *bin[K]) advance(l *Limiter[K], at gcra.Instant, n int) (forgotten int) {
+func (b *bin[K]) advance(l *Limiter[K], now time.Duration, n int) (forgotten int) {
 	for range min(n, b.keys.len) {
 		if b.hand >= b.keys.len {
 			b.hand = 0
 		}
-		if l.forget(b, b.keys.get(b.hand), at) {
+		if l.forget(b, b.keys.get(b.hand), now) {
 			b.keys.remove(b.hand)
 			forgotten++
 		}
@@ -53,9 +55,9 @@ func (b *bin[K]) advance(l *Limiter[K], at gcra.Instant, n int) (forgotten int) 
 }
 
 // forget deletes the key's entry if its bucket is full.
-func (l *Limiter[K]) forget(b *bin[K], key K, at gcra.Instant) bool {
+func (l *Limiter[K]) forget(b *bin[K], key K, now time.Duration) bool {
 	c, ok := b.cells.Load(key)
-	if !ok || !c.Forget(c.gen.fresh, at) {
+	if g := l.core.Current(); !ok || !c.Forget(c.gen, g, g.At(now)) {
 		return false
 	}
 	gone := false
@@ -92,11 +94,11 @@ func (b *bin[K]) sweep(l *Limiter[K]) (forgotten int) {
 	next := b.keys.len - 1
 	b.mu.Unlock()
 	for next >= 0 {
+		now := l.core.Now() // a foreign clock is read under no lock that can be helped
 		b.mu.Lock()
-		at := l.now()
 		next = min(next, b.keys.len-1)
 		for stop := next - batch; next >= 0 && next > stop; next-- {
-			if l.forget(b, b.keys.get(next), at) {
+			if l.forget(b, b.keys.get(next), now) {
 				b.keys.remove(next)
 				forgotten++
 			}
@@ -106,18 +108,19 @@ func (b *bin[K]) sweep(l *Limiter[K]) (forgotten int) {
 	return forgotten
 }
 
-// room is how many keys are looked at on behalf of a new one without room.
-const room = 64
+// room is how many keys are looked at on behalf of a new one without room. An
+// empty shard counts like a key.
+const room = 128
 
 // makeRoom looks for a key to forget, beginning where the last search ended,
 // and reports whether it found one.
 func (l *Limiter[K]) makeRoom() bool {
-	at := l.now()
+	now := l.core.Now()
 	for left, bins := room, len(l.bins); left > 0 && bins > 0; bins-- {
 		b := &l.bins[l.roomHand.Load()%uint64(len(l.bins))]
 		b.mu.Lock()
 		n := min(left, b.keys.len)
-		forgotten := b.advance(l, at, n)
+		forgotten := b.advance(l, now, n)
 		wrapped := b.hand >= b.keys.len
 		b.mu.Unlock()
 		if forgotten > 0 {
@@ -126,7 +129,7 @@ func (l *Limiter[K]) makeRoom() bool {
 		if wrapped || n < left {
 			l.roomHand.Add(1)
 		}
-		left -= n
+		left -= max(n, 1)
 	}
 	return false
 }

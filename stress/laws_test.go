@@ -24,68 +24,86 @@ func TestLaws(t *testing.T) {
 
 var subjects = []stress.Subject{
 	{Name: "Cell", New: newCellEngine, OneKey: true},
-	{Name: "Limiter", New: newLimiterEngine, OneKey: true},
-	{Name: "shard.Limiter", New: newShardEngine, NewCapped: newCappedEngine},
+	{Name: "Limiter", New: newLimiterEngine, OneKey: true, Join: joinOurs},
+	{Name: "shard.Limiter", New: newShardEngine, NewCapped: newCappedEngine, Join: joinOurs},
 	{Name: "shard.Limiter/shards=1", New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
-		return shard.New[uint64](limit, shard.WithClock(c), shard.WithShards(1), shard.WithStats())
+		return shardEngine{shard.New[uint64](limit, shard.WithClock(c), shard.WithShards(1), shard.WithStats())}
 	}},
 	{Name: "mutex", New: newMutexEngine},
 }
 
-// cellEngine is a bare cell with a clock.
+// cellEngine is a bare cell with a core.
 type cellEngine struct {
-	limit gcra.Limit
-	fresh int64
-	pacer gatomic.Pacer
-	cell  gatomic.Cell
+	core gatomic.Core
+	gen  *gatomic.Generation
+	cell *gatomic.Cell
 }
 
 func newCellEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
-	e := &cellEngine{limit: limit}
-	e.pacer.Init(limit, gatomic.WithClock(c))
-	e.fresh = gcra.Fresh(&e.limit, gcra.At(&e.limit, 0))
-	e.cell.Init(e.fresh)
+	e := new(cellEngine)
+	e.core.Init(limit, gatomic.WithClock(c))
+	e.gen = e.core.Current()
+	e.cell = new(gatomic.Cell)
+	e.cell.Init(e.gen.Fresh())
 	return e
 }
 
-func (e *cellEngine) now() gcra.Instant { return gcra.At(&e.limit, e.pacer.Now()) }
+func (e *cellEngine) now() gcra.Instant { return e.gen.At(e.core.Now()) }
 
 func (e *cellEngine) AllowN(_ uint64, n int) bool {
-	ok, _ := e.cell.Allow(&e.limit, e.now(), n)
+	ok, _ := e.cell.Allow(e.gen.Limit(), e.now(), n)
 	return ok
 }
 
 func (e *cellEngine) Take(_ uint64, n int) gcra.Decision {
-	d, _ := e.cell.Take(&e.limit, e.now(), n)
+	d, _ := e.cell.Take(e.gen.Limit(), e.now(), n)
 	return d
 }
 
 func (e *cellEngine) TakeUpTo(_ uint64, n int) gcra.Decision {
-	d, _ := e.cell.TakeUpTo(&e.limit, e.now(), n)
+	d, _ := e.cell.TakeUpTo(e.gen.Limit(), e.now(), n)
 	return d
 }
 
 func (e *cellEngine) Peek(_ uint64, n int) gcra.Decision {
-	d, _ := e.cell.Peek(&e.limit, e.now(), n)
+	d, _ := e.cell.Peek(e.gen.Limit(), e.now(), n)
 	return d
 }
 
 // Reset is sequential here: a bare cell cannot be replaced by its user's
 // users.
 func (e *cellEngine) Reset(uint64) {
-	if e.cell.Reset(e.fresh, e.now()) {
-		e.cell.Init(e.fresh)
+	e.cell.Reset(e.gen, e.now())
+	if e.cell.Dead() {
+		e.cell = new(gatomic.Cell)
+		e.cell.Init(e.gen.Fresh())
 	}
 }
 
 func (e *cellEngine) WaitN(ctx context.Context, _ uint64, n int) error {
-	t, err := e.pacer.Begin(ctx, &e.limit)
+	t, err := e.core.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	b, d, _ := e.cell.Book(&e.limit, t, n)
-	return e.pacer.Finish(ctx, &e.limit, t, n, b, d, &e.cell)
+	b, d, _ := e.cell.Book(e.gen, t, n)
+	return e.core.Finish(ctx, e.gen, t, n, b, d, e.cell)
 }
+
+func (e *cellEngine) Reserve(_ uint64, n int) stress.Reservation {
+	t := e.core.Turn()
+	b, d, _ := e.cell.Book(e.gen, t, n)
+	r := e.core.Reservation(cellDebtor{e}, e.gen, e.cell, t, n, b, d)
+	return &r
+}
+
+func (e *cellEngine) Debit(_ uint64, n int) gcra.Decision {
+	d, _ := e.cell.Debit(e.gen.Limit(), e.now(), n, e.core.MaxDebt(e.gen.Limit()))
+	return d
+}
+
+type cellDebtor struct{ e *cellEngine }
+
+func (d cellDebtor) Debit(n int) gcra.Decision { return d.e.Debit(0, n) }
 
 type limiterEngine struct{ l *gatomic.Limiter }
 
@@ -102,9 +120,24 @@ func (e limiterEngine) WaitN(ctx context.Context, _ uint64, n int) error {
 	return e.l.WaitN(ctx, n)
 }
 
-// A shard.Limiter is an Engine, a Waiter and a Keeper as it is.
+func (e limiterEngine) Reserve(_ uint64, n int) stress.Reservation {
+	r := e.l.Reserve(n)
+	return &r
+}
+func (e limiterEngine) Debit(_ uint64, n int) gcra.Decision { return e.l.Debit(n) }
+func (e limiterEngine) SetLimit(limit gcra.Limit)           { e.l.SetLimit(limit) }
+
+// A shard.Limiter is an Engine, a Waiter, a Keeper, a Debtor and a Changer as
+// it is.
+type shardEngine struct{ *shard.Limiter[uint64] }
+
 func newShardEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
-	return shard.New[uint64](limit, shard.WithClock(c))
+	return shardEngine{shard.New[uint64](limit, shard.WithClock(c))}
+}
+
+func (e shardEngine) Reserve(key uint64, n int) stress.Reservation {
+	r := e.Limiter.Reserve(key, n)
+	return &r
 }
 
 func newCappedEngine(limit gcra.Limit, c clock.Clock, keys int, admit bool) stress.Engine {
@@ -118,29 +151,28 @@ func newCappedEngine(limit gcra.Limit, c clock.Clock, keys int, admit bool) stre
 // mutexEngine is the reference: one lock around one decision, and no key is
 // ever forgotten.
 type mutexEngine struct {
-	limit gcra.Limit
-	fresh int64
-	pacer gatomic.Pacer
-	mu    sync.Mutex
-	tats  map[uint64]int64
+	core gatomic.Core
+	gen  *gatomic.Generation
+	mu   sync.Mutex
+	tats map[uint64]int64
 }
 
 func newMutexEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
-	e := &mutexEngine{limit: limit, tats: make(map[uint64]int64)}
-	e.pacer.Init(limit, gatomic.WithClock(c))
-	e.fresh = gcra.Fresh(&e.limit, gcra.At(&e.limit, 0))
+	e := &mutexEngine{tats: make(map[uint64]int64)}
+	e.core.Init(limit, gatomic.WithClock(c))
+	e.gen = e.core.Current()
 	return e
 }
 
 func (e *mutexEngine) decide(key uint64, n int, op func(*gcra.Limit, int64, gcra.Instant, int) (int64, gcra.Decision)) gcra.Decision {
-	at := gcra.At(&e.limit, e.pacer.Now())
+	at := e.gen.At(e.core.Now())
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	tat, ok := e.tats[key]
 	if !ok {
-		tat = e.fresh
+		tat = e.gen.Fresh()
 	}
-	next, d := op(&e.limit, tat, at, n)
+	next, d := op(e.gen.Limit(), tat, at, n)
 	if next != tat {
 		e.tats[key] = next
 	}

@@ -44,6 +44,9 @@ func (b *bucket) fillTo(elapsed time.Duration) {
 }
 
 func (b *bucket) whole() int {
+	if b.level.Sign() < 0 {
+		return 0
+	}
 	return int(new(big.Int).Quo(b.level.Num(), b.level.Denom()).Int64())
 }
 

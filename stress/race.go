@@ -70,7 +70,10 @@ func window(_ *testing.T, s Subject) error {
 	if mixed == 0 {
 		return errorf("no round had two winners, so nothing raced and nothing is proved")
 	}
-	return moving(s, limit)
+	if err := moving(s, limit); err != nil {
+		return err
+	}
+	return rush(s)
 }
 
 // moving drains one key from several goroutines while another moves the clock.

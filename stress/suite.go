@@ -40,6 +40,9 @@ type Subject struct {
 	NewCapped func(limit gcra.Limit, c clock.Clock, keys int, admit bool) Engine
 	// OneKey says that there is one bucket, whatever the key.
 	OneKey bool
+	// Join, if set, joins buckets of engines that New made; the same one may be
+	// among them several times.
+	Join func(members ...Member) Joint
 }
 
 // An Engine is a limiter under test. All methods are called concurrently.
@@ -76,8 +79,11 @@ func Laws() []Law {
 		{"L1 window", window},
 		{"L2 exact", exact},
 		{"L3 refusal is a read", reads},
+		{"L4 give-back", settles},
+		{"L5 change of limit", changes},
 		{"L6 forget", forgets},
 		{"L7 bounded memory", bounded},
+		{"L8 joint", joins},
 		{"L9 time", stale},
 		{"L10 waiting", waits},
 		{"L11 no hidden work", quiet},

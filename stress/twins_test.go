@@ -35,6 +35,10 @@ var twins = []struct {
 	{"never forgets", "L6 forget", "memory grows without bound"},
 	{"evicts", "L7 bounded memory", "a flood frees those who owe time"},
 	{"cap counted late", "L7 bounded memory", "racing inserts overshoot the cap"},
+	{"joint keeps the first charge", "L8 joint", "a refusal costs those who would have granted"},
+	{"joint rolls back to the take", "L8 joint", "what others took since is there again"},
+	{"joint ignores the last member", "L8 joint", "one limit of several is not kept"},
+	{"joint forgets to roll back", "L8 joint", "a lost race costs those who had granted"},
 	{"rewinds", "L9 time", "an old reading makes time pass twice"},
 	{"polls", "L10 waiting", "who wakes first wins, not who came first"},
 	{"keeps the slot", "L10 waiting", "a waiter that gave up leaves its slot empty"},
@@ -76,8 +80,9 @@ func twinSubject(t *testing.T, flaw string) stress.Subject {
 	t.Cleanup(func() { close(stop) })
 	capped := func(limit gcra.Limit, c clock.Clock, keys int, admit bool) stress.Engine {
 		e := &twin{limit: limit, flaw: flaw, most: keys, admit: admit, cells: make(map[uint64]*word)}
-		e.pacer.Init(limit, gatomic.WithClock(c))
-		e.fresh = gcra.Fresh(&e.limit, e.now())
+		e.core.Init(limit, gatomic.WithClock(c))
+		e.gen = e.core.Current()
+		e.fresh = e.gen.Fresh()
 		full := limit.Burst(max(limit.Capacity(), 1)).Start(0)
 		e.span = gcra.Fresh(&full, gcra.At(&full, 0)) - gcra.At(&full, 0).Tick
 		if flaw == "janitor" {
@@ -91,6 +96,7 @@ func twinSubject(t *testing.T, flaw string) stress.Subject {
 			return capped(limit, c, math.MaxInt, false)
 		},
 		NewCapped: capped,
+		Join:      joinTwins,
 	}
 }
 
@@ -106,7 +112,8 @@ type word struct {
 type twin struct {
 	limit       gcra.Limit
 	fresh, span int64
-	pacer       gatomic.Pacer
+	core        gatomic.Core
+	gen         *gatomic.Generation
 	flaw        string
 	most        int
 	admit       bool
@@ -118,7 +125,7 @@ type twin struct {
 
 type op = func(*gcra.Limit, int64, gcra.Instant, int) (int64, gcra.Decision)
 
-func (e *twin) now() gcra.Instant { return gcra.At(&e.limit, e.pacer.Now()) }
+func (e *twin) now() gcra.Instant { return e.gen.At(e.core.Now()) }
 
 func (e *twin) find(key uint64) *word {
 	e.mu.Lock()
@@ -317,7 +324,7 @@ func (e *twin) WaitN(ctx context.Context, key uint64, n int) error {
 	if e.flaw == "takes when done" || e.flaw == "books past the deadline" && ctx.Err() == nil {
 		asked = context.WithoutCancel(ctx)
 	}
-	t, err := e.pacer.Begin(asked, &e.limit)
+	t, err := e.core.Begin(asked)
 	if err != nil {
 		return err
 	}
@@ -326,8 +333,8 @@ func (e *twin) WaitN(ctx context.Context, key uint64, n int) error {
 		if c == nil {
 			e.mu.Lock()
 			if e.cells[key] == nil {
-				t = e.pacer.Again(&e.limit, t)
-				e.put(key, max(e.fresh, t.At.Tick), t.At)
+				t = e.core.Again(t, e.core.Now())
+				e.put(key, max(e.fresh, t.At(e.gen).Tick), t.At(e.gen))
 			}
 			e.mu.Unlock()
 			continue
@@ -337,11 +344,11 @@ func (e *twin) WaitN(ctx context.Context, key uint64, n int) error {
 			runtime.Gosched()
 			continue
 		}
-		b, d := t.Book(&e.limit, tat, n)
+		b, d := t.Book(e.gen, tat, n)
 		if d.OK() && b.End != tat && !c.CompareAndSwap(tat, b.End) {
 			continue
 		}
-		err := e.pacer.Finish(ctx, &e.limit, t, n, b, d, nil)
+		err := e.core.Finish(ctx, e.gen, t, n, b, d, nil)
 		if err != nil && d.OK() {
 			e.giveBack(c, b, n)
 		}

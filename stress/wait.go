@@ -23,7 +23,7 @@ func waits(t *testing.T, s Subject) error {
 		name string
 		run  func(*bubble) error
 	}{
-		{"order", order}, {"deadline", deadline}, {"done", done}, {"cancel", cancels},
+		{"order", order}, {"crowd", crowd}, {"deadline", deadline}, {"done", done}, {"cancel", cancels},
 		{"tie", tie}, {"misfits", misfits}, {"polling", polling},
 	} {
 		var err error
@@ -97,6 +97,27 @@ func order(b *bubble) error {
 		got := <-outs
 		if want := (out{i, time.Duration(i) * time.Second, nil}); got != want {
 			return errorf("waiter %d came at %v with err %v, want waiter %d at %v", got.waiter, got.at, got.err, want.waiter, want.at)
+		}
+	}
+	return nil
+}
+
+// crowd books 300 waiters at one instant, from as many goroutines: no slot is
+// given twice, and none is left empty.
+func crowd(b *bubble) error {
+	const waiters = 300
+	at, errs := make([]time.Duration, waiters), make([]error, waiters)
+	for i := range waiters {
+		b.waiters.Go(func() {
+			errs[i] = b.wait(b.ctx, 1)
+			at[i] = b.elapsed()
+		})
+	}
+	b.waiters.Wait()
+	slices.Sort(at)
+	for i := range waiters {
+		if want := time.Duration(i) * time.Second; at[i] != want || errs[i] != nil {
+			return errorf("the waiter of slot %d came at %v, want %v; a waiter had err %v", i, at[i], want, errs[i])
 		}
 	}
 	return nil

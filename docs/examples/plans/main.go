@@ -30,7 +30,8 @@ func main() {
 const config = `{"free": "1/s burst 5", "paid": "20/s burst 100"}`
 
 // plans are the limiters by the name of the plan. An account that changes its
-// plan begins there with a full bucket.
+// plan takes its balance along by Move; without it, every change would be a
+// full bucket.
 type plans map[string]*shard.Limiter[uint64]
 
 func load(text string, clk clock.Clock) (plans, error) {
@@ -76,6 +77,15 @@ func run(out io.Writer, text string) error {
 		p[plan].Allow(account)
 		clk.Advance(20 * time.Microsecond)
 	}
+
+	// An account upgrades: what it has used up, it has used up.
+	const upgrading = 1
+	before := p["free"].Peek(upgrading, 0).Remaining()
+	if err := p["free"].Move(upgrading, p["paid"]); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "account %d moves to paid with %d of 5 tokens: there it has %d of 100\n",
+		upgrading, before, p["paid"].Peek(upgrading, 0).Remaining())
 
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "plan\tlimit\tgranted\trefused\tnot full\t")

@@ -12,9 +12,10 @@ func TestRun(t *testing.T) {
 	if err := run(&out, config); err != nil {
 		t.Fatal(err)
 	}
-	want := `  plan           limit  granted  refused  not full
+	want := `account 1 moves to paid with 0 of 5 tokens: there it has 0 of 100
+  plan           limit  granted  refused  not full
   free     1/s burst 5   113124   111936     22709
-  paid  20/s burst 100    14513    10427       146
+  paid  20/s burst 100    14513    10427       147
 free: 0 accounts are remembered 5 s later
 paid: 0 accounts are remembered 5 s later
 `

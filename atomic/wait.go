@@ -1,0 +1,223 @@
+package atomic
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weir-go/weir/gcra"
+)
+
+// A lag is how late a timer was, min(woke − slot, catch-up). Both numbers stand
+// behind one pointer so that nobody credits one wake-up's lateness at another.
+type lag struct{ woke, late time.Duration }
+
+// A Turn is one caller's attempt to book a slot, at one reading of the clock.
+type Turn struct {
+	now      time.Duration
+	late     time.Duration // the lateness that may be made up for
+	longest  time.Duration // the furthest slot that the caller can wait for
+	deadline time.Duration // from now until the context's deadline
+}
+
+// Begin starts a wait with a reading of the clock. It fails if the context is
+// done.
+func (c *Core) Begin(ctx context.Context) (Turn, error) {
+	if err := ctx.Err(); err != nil {
+		return Turn{}, err
+	}
+	t := Turn{deadline: gcra.Never}
+	if end, ok := ctx.Deadline(); ok {
+		if t.deadline = time.Until(end); t.deadline < 0 {
+			return Turn{}, context.DeadlineExceeded // before its timer told the context
+		}
+	}
+	t.now = c.Now()
+	t.longest = min(c.maxWait, t.deadline)
+	// Valid for one catch-up after the wake-up: without an end, one old
+	// oversleep would be credited to every idle pause.
+	if g := c.lag.Load(); g != nil && t.now-g.woke <= c.catchUp {
+		t.late = g.late
+	}
+	return t, nil
+}
+
+// Turn is Begin for a booking that nobody sleeps for here: it has no context
+// and keeps no schedule.
+func (c *Core) Turn() Turn {
+	return Turn{now: c.Now(), longest: c.maxWait, deadline: gcra.Never}
+}
+
+// Again is the turn at a new reading of the clock, for a key whose cell has to
+// be made: such a key has no schedule to keep.
+func (c *Core) Again(t Turn, now time.Duration) Turn {
+	if t.deadline != gcra.Never {
+		t.deadline = max(t.deadline-(now-t.now), 0)
+	}
+	t.now, t.late, t.longest = now, 0, min(c.maxWait, t.deadline)
+	return t
+}
+
+// At returns the turn's reading in the generation's ticks.
+func (t Turn) At(g *Generation) gcra.Instant { return g.At(t.now) }
+
+// Book books over a TAT as gcra.Book does, but fails with gcra.ErrLimited if the
+// slot is further away than the caller can wait.
+func (t Turn) Book(g *Generation, tat int64, n int) (gcra.Booking, gcra.Decision) {
+	l, at := g.Limit(), g.At(t.now)
+	b, d := gcra.Book(l, tat, at, gcra.Schedule(l, tat, at, t.late), n)
+	// Until is tight, so a slot is at most that far away exactly if the clock
+	// shows it that much later.
+	if b.Slot > at.Tick && b.Slot > gcra.At(l, add(at.Elapsed, t.longest)).Tick {
+		return gcra.Booking{}, gcra.Peek(l, tat, at, n) // Take would refuse, and say when
+	}
+	return b, d
+}
+
+// Finish ends a wait: it sleeps until the slot that was booked in the cell, or
+// tells why there is none. If the context ends first, the tokens go back to
+// the cell, unless it is nil.
+func (c *Core) Finish(ctx context.Context, g *Generation, t Turn, n int, b gcra.Booking, d gcra.Decision, cell *Cell) error {
+	if !d.OK() {
+		return c.refusal(t, d)
+	}
+	delay := gcra.Until(g.Limit(), b.Slot, t.At(g))
+	if delay <= 0 {
+		return nil
+	}
+	late, err := c.sleep(ctx, t, delay)
+	switch {
+	case cell == nil:
+	case err != nil:
+		c.giveBack(g, cell, b, n)
+	case late > 0 && c.catchUp == 0:
+		c.postpone(g, cell, b, add(add(t.now, delay), late))
+	}
+	return err
+}
+
+// postpone is strict mode after a timer that was late: the tokens count at the
+// wake-up, not at the slot, so that the next ones are a whole interval away
+// from it. Who has booked behind meanwhile keeps his slot.
+func (c *Core) postpone(g *Generation, cell *Cell, b gcra.Booking, woke time.Duration) {
+	if c.Current() == g { // after the clock, as in giveBack
+		// Who had to sleep found the bucket empty at his slot, so that
+		// End − Slot is the whole burst.
+		cell.Raise(g.At(woke).Tick + b.End - b.Slot)
+	}
+}
+
+// giveBack returns n tokens of a booking to its cell, if that is still alive and
+// of the generation in force. It reads the word, then the clock, then the
+// generation: nothing is given back at an instant before one that was used
+// already, nor at one after a change.
+func (c *Core) giveBack(g *Generation, cell *Cell, b gcra.Booking, n int) {
+	for cell.Alive() {
+		tat, _ := cell.State()
+		now := c.Now()
+		if c.Current() != g || cell.GiveBack(g.Limit(), tat, g.At(now), b, n) {
+			return
+		}
+	}
+}
+
+func (c *Core) refusal(t Turn, d gcra.Decision) error {
+	err := d.Err()
+	if err != gcra.ErrLimited {
+		return err
+	}
+	delay := d.RetryAfter()
+	if delay > t.deadline && delay <= c.maxWait && delay != gcra.Never {
+		err = context.DeadlineExceeded
+	}
+	return &WaitError{delay, err}
+}
+
+// sleep sleeps for the delay from the turn's reading, and longer by the
+// jitter. It learns how late the timer was.
+func (c *Core) sleep(ctx context.Context, t Turn, delay time.Duration) (late time.Duration, err error) {
+	if err := c.pause(ctx, delay); err != nil {
+		return 0, err
+	}
+	woke := c.Now()
+	late = woke - add(t.now, delay)
+	if owed := min(late, c.catchUp); owed > 0 {
+		c.lag.Store(&lag{woke, owed})
+	} else {
+		c.lag.Store(nil)
+	}
+	c.linger(ctx, t.deadline-delay)
+	return late, nil
+}
+
+// linger sleeps for the jitter, for less than room. The slot has come: a
+// context that ends now ends the jitter, and takes nothing away.
+func (c *Core) linger(ctx context.Context, room time.Duration) {
+	if c.jitter > 0 && room > 0 {
+		_ = doze(ctx, min(rand.N(c.jitter), room))
+	}
+}
+
+// pause returns nil after the delay or the context's error if that ends
+// before. If both have come, the delay wins.
+func (c *Core) pause(ctx context.Context, delay time.Duration) error {
+	start := time.Now()
+	if rest := delay - c.spin; rest > 0 {
+		if err := doze(ctx, rest); err != nil {
+			return err
+		}
+	}
+	// What spins watches the runtime's time, as its timers do. If that stands
+	// still, as in a synctest bubble, spinning would not end.
+	const still = 1000
+	for same, last := 0, time.Duration(-1); ; {
+		now := time.Since(start)
+		if now >= delay {
+			return nil
+		}
+		if now != last {
+			same, last = 0, now
+		} else if same++; same == still {
+			return doze(ctx, delay-now)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+	}
+}
+
+func doze(ctx context.Context, d time.Duration) error {
+	start := time.Now()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		// Ask the time, not the timer: one that is due may not have been run.
+		if time.Since(start) >= d {
+			return nil
+		}
+		return ctx.Err()
+	}
+}
+
+// A WaitError is returned by a Wait that was refused at once and booked
+// nothing. Errors.Is finds gcra.ErrLimited or context.DeadlineExceeded in it.
+type WaitError struct {
+	Delay time.Duration // how far away the slot was; gcra.Never if it never comes
+	Err   error
+}
+
+func (e *WaitError) Error() string {
+	if e.Delay == gcra.Never {
+		return "weir: the slot never comes: " + e.Err.Error()
+	}
+	return fmt.Sprintf("weir: the slot is %v away: %v", e.Delay, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *WaitError) Unwrap() error { return e.Err }

@@ -1,0 +1,281 @@
+package stress
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/weir-go/weir/gcra"
+)
+
+// A Reserver is an Engine that books ahead and takes back what was not used.
+type Reserver interface {
+	Reserve(key uint64, n int) Reservation
+}
+
+// A Reservation is what a Reserver booked.
+type Reservation interface {
+	OK() bool
+	Delay() time.Duration // until the slot
+	Settle(actual int)
+	Cancel()
+}
+
+// A Debtor is an Engine that charges what was already used, into a debt of at
+// most one burst.
+type Debtor interface {
+	Debit(key uint64, n int) gcra.Decision
+}
+
+// settles checks what comes back of a booking and what is charged into debt:
+// L4.
+func settles(_ *testing.T, s Subject) error {
+	e := s.New(limitOf("1/s"), new(handClock))
+	if _, ok := e.(Reserver); ok {
+		for _, check := range []func(Subject) error{returns, executed, oldReturn, returnRace} {
+			if err := check(s); err != nil {
+				return err
+			}
+		}
+	}
+	if _, ok := e.(Debtor); ok {
+		return debts(s)
+	}
+	return nil
+}
+
+// returns goes through what comes back, case by case: one token a second, a
+// burst of 4.
+func returns(s Subject) error {
+	type engine struct {
+		Engine
+		clk  *handClock
+		held []Reservation
+	}
+	reserve := func(e *engine, n int) { e.held = append(e.held, e.Engine.(Reserver).Reserve(1, n)) }
+	change := func(e *engine, limit string) {
+		if c, ok := e.Engine.(Changer); ok {
+			c.SetLimit(limitOf(limit))
+		}
+	}
+	for _, row := range []struct {
+		do   func(e *engine)
+		left int           // whole tokens
+		next time.Duration // until there is one
+		why  string
+	}{
+		{func(e *engine) { reserve(e, 3); e.held[0].Cancel() }, 4, 0, "all at once"},
+		{func(e *engine) { reserve(e, 3); e.held[0].Settle(1) }, 3, 0, "a part, since the slot is now"},
+		{func(e *engine) { reserve(e, 3); e.held[0].Settle(3) }, 1, 0, "all was used"},
+		{func(e *engine) { reserve(e, 3); e.held[0].Cancel(); e.held[0].Cancel() }, 4, 0, "twice is once"},
+		{func(e *engine) { e.Take(1, 3); reserve(e, 1); e.held[0].Cancel(); e.held[0].Cancel() }, 1, 0, "twice is once, where more is missing"},
+		{func(e *engine) { e.Take(1, 2); reserve(e, 2); e.held[0].Settle(1); e.held[0].Settle(0) }, 1, 0, "the first settlement counts"},
+		{func(e *engine) { e.Take(1, 2); reserve(e, 1); e.held[0].Settle(-1); e.held[0].Settle(-5) }, 1, 0, "a negative number is ignored"},
+		{func(e *engine) { reserve(e, 4); e.clk.Advance(2 * time.Second); e.held[0].Cancel() }, 4, 0, "two refilled and two come back"},
+		{func(e *engine) { reserve(e, 4); e.clk.Advance(2 * time.Second); e.Take(1, 2); e.held[0].Cancel() }, 2, 0, "what was refilled and taken does not"},
+		{func(e *engine) { reserve(e, 4); e.clk.Advance(4 * time.Second); e.Take(1, 4); e.held[0].Cancel() }, 0, time.Second, "a cancel after the bucket refilled grants nothing"},
+		{func(e *engine) { e.Take(1, 4); reserve(e, 1); reserve(e, 1); e.held[0].Cancel() }, 0, 3 * time.Second, "the earlier of two bookings: its slot stays empty"},
+		{func(e *engine) { e.Take(1, 4); reserve(e, 1); reserve(e, 1); e.held[1].Cancel() }, 0, 2 * time.Second, "the last before its slot: whole"},
+		{func(e *engine) { e.Take(1, 4); reserve(e, 3); e.held[0].Settle(1) }, 0, 4 * time.Second, "a part before its slot: nothing"},
+		{func(e *engine) { e.Take(1, 4); reserve(e, 2); e.Reset(1); e.Take(1, 3); e.held[0].Cancel() }, 1, 0, "nothing across a reset"},
+		{func(e *engine) { reserve(e, 5); reserve(e, -1); e.held[0].Cancel(); e.held[1].Settle(2) }, 4, 0, "a reservation that failed took nothing and returns nothing"},
+		{func(e *engine) { reserve(e, 0); e.held[0].Cancel() }, 4, 0, "a cost of 0"},
+		{func(e *engine) { reserve(e, 3); change(e, "1/s burst 4"); e.held[0].Cancel() }, 4, 0, "an equal limit is no change"},
+	} {
+		clk := new(handClock)
+		e := &engine{Engine: s.New(limitOf("1/s burst 4"), clk), clk: clk}
+		row.do(e)
+		if d := e.Peek(1, 1); d.Remaining() != row.left || d.RetryAfter() != row.next {
+			return errorf("%d tokens are left and one is there in %v, want %d and %v: %s", d.Remaining(), d.RetryAfter(), row.left, row.next, row.why)
+		}
+	}
+	if c, ok := s.New(limitOf("1/s burst 4"), new(handClock)).(Changer); ok {
+		r := c.(Reserver).Reserve(1, 3)
+		c.SetLimit(limitOf("2/s burst 4"))
+		if r.Cancel(); c.(Engine).Peek(1, 1).Remaining() != 1 {
+			return errorf("a reservation was returned across a change of limit")
+		}
+	}
+	return nil
+}
+
+// executed plays random histories of one key each, and checks law L1 over the
+// tokens that were really used, at their slots. What was charged into debt
+// counts in a window whose burst is as much larger.
+func executed(s Subject) error {
+	const histories = 20_000
+	rng := seeded(4)
+	var u used
+	var e Engine
+	var clk *handClock
+	cancelled, debited := 0, 0
+	for i := range histories {
+		if e == nil || s.OneKey || i%1000 == 0 {
+			clk = new(handClock)
+			u.k, u.burst = time.Duration(1+rng.IntN(6)), 1+rng.IntN(4)
+			e = s.New(gcra.Every(u.k).Burst(u.burst), clk)
+		}
+		u.grants, u.debits = u.grants[:0], u.debits[:0]
+		c, d := u.play(rng, e, clk, keyOf(i))
+		cancelled, debited = cancelled+c, debited+d
+		if err := u.check(); err != nil {
+			return errorf("history %d, 1 per %v burst %d: %w", i, u.k, u.burst, err)
+		}
+	}
+	if _, ok := e.(Debtor); cancelled < histories || ok && debited < histories/4 {
+		return errorf("%d settled for less and %d for more in %d histories: too little for a proof", cancelled, debited, histories)
+	}
+	return nil
+}
+
+type used struct {
+	k      time.Duration // of a token
+	burst  int
+	grants []slot
+	debits []slot
+}
+
+type slot struct {
+	at time.Duration
+	n  int
+}
+
+func (u *used) play(rng *rand.Rand, e Engine, clk *handClock, key uint64) (cancelled, debited int) {
+	type held struct {
+		Reservation
+		n, grant int
+	}
+	var queue []held
+	for range 5 + rng.IntN(10) {
+		if rng.IntN(3) > 0 {
+			clk.Advance(pause(rng, 2*u.k))
+		}
+		now, n := clk.Manual.Now(), 1+rng.IntN(u.burst)
+		switch op := rng.IntN(8); {
+		case op == 0:
+			if e.Take(key, n).OK() {
+				u.grants = append(u.grants, slot{now, n})
+			}
+		case op < 4 && len(queue) < 6:
+			r := e.(Reserver).Reserve(key, n)
+			queue = append(queue, held{r, n, len(u.grants)})
+			u.grants = append(u.grants, slot{now + r.Delay(), n})
+		case len(queue) > 0:
+			i := len(queue) - 1
+			if rng.IntN(2) == 0 {
+				i = rng.IntN(len(queue))
+			}
+			r := queue[i]
+			queue = slices.Delete(queue, i, i+1)
+			actual := rng.IntN(r.n + 1)
+			if _, ok := e.(Debtor); ok && rng.IntN(3) == 0 {
+				before := e.Peek(key, 0).ResetAfter()
+				r.Settle(r.n + n)
+				if more := e.Peek(key, 0).ResetAfter() - before; more > 0 {
+					u.debits = append(u.debits, slot{now, int(more / u.k)}) // as many as fitted
+					debited++
+				}
+				break
+			}
+			r.Settle(actual)
+			u.grants[r.grant].n = actual
+			cancelled++
+		}
+	}
+	return cancelled, debited
+}
+
+// check checks every window, by the level of the bucket that was taken from.
+func (u *used) check() error {
+	inOrder := func(a, b slot) int { return int(a.at - b.at) }
+	within := func(slots []slot, burst int) error {
+		slices.SortFunc(slots, inOrder)
+		level, last := time.Duration(0), time.Duration(0) // what is missing, as time
+		for _, g := range slots {
+			level = max(level-(g.at-last), 0) + time.Duration(g.n)*u.k
+			if last = g.at; level > time.Duration(burst)*u.k {
+				return errorf("a window that ends at %v has more than its refill and a burst of %d: %v", g.at, burst, slots)
+			}
+		}
+		return nil
+	}
+	if err := within(u.grants, u.burst); err != nil {
+		return err
+	}
+	return within(append(u.grants, u.debits...), 2*u.burst)
+}
+
+// oldReturn lets others take what was refilled, between a settlement's reading
+// of the clock and its return: it must not come back a second time.
+func oldReturn(s Subject) error {
+	clk := new(handClock)
+	e := s.New(limitOf("1/s burst 2"), clk)
+	r := e.(Reserver).Reserve(1, 2)
+	clk.Advance(time.Second)
+	clk.next(func() {
+		clk.Advance(time.Second)
+		e.Take(1, 1)
+	})
+	r.Cancel()
+	if got := e.Peek(1, 0).Remaining(); got != 1 {
+		return errorf("%d tokens are there beside one that was taken in this instant, want 1 of a burst of 2", got)
+	}
+	return nil
+}
+
+// returnRace reserves from several goroutines what is there, and gives it back
+// in the same instant: nothing is lost and nothing comes twice.
+func returnRace(s Subject) error {
+	const burst = 20
+	limit, clk, rng := limitOf("1000/s burst 20"), new(handClock), seeded(5)
+	e := s.New(limit, clk)
+	for round := range 1500 {
+		clk.Advance(pause(rng, 30*time.Millisecond))
+		there := e.Peek(1, 0).Remaining()
+		kept, _ := sum(race(func(i int) (kept int) {
+			mine := there / racers // so nobody waits, whoever comes first
+			for mine > 0 {
+				r := e.(Reserver).Reserve(1, mine)
+				actual := (round + i) % (mine + 1)
+				r.Settle(actual)
+				kept += actual
+				if mine -= actual; actual == 0 {
+					break
+				}
+			}
+			return kept
+		}))
+		if got := e.Peek(1, 0).Remaining(); got != there-kept {
+			return errorf("round %d: %d tokens of %d are left after %d were kept", round, got, there, kept)
+		}
+		if round%8 == 0 {
+			e.TakeUpTo(1, burst/2)
+		}
+	}
+	return nil
+}
+
+// debts compares Debit with a bucket that may lack one burst: every charge, and
+// what is there afterwards.
+func debts(s Subject) error {
+	for i, row := range rows {
+		limit, clk, rng := limitOf(row.limit), new(handClock), seeded(uint64(100+i))
+		e, b := s.New(limit, clk), newBucket(limit, row.start)
+		burst, fill := limit.Capacity(), min(limit.FillTime(), time.Hour)
+		for op := range 600 {
+			clk.Advance(pause(rng, fill/time.Duration(burst)*2+fill*time.Duration(rng.IntN(2))+2))
+			now := clk.Manual.Now()
+			n := [...]int{0, 1, 2, burst, 3 * burst, -1, 1 + rng.IntN(burst)}[rng.IntN(7)]
+			b.fillTo(now)
+			want := b.debit(n)
+			if d := e.(Debtor).Debit(1, n); d.Granted() != want || d.OK() != (want > 0 || n == 0) {
+				return errorf("%s, operation %d: a debit of %d charged %d, err %v; want %d", row.limit, op, n, d.Granted(), d.Err(), want)
+			}
+			if err := b.check(now, 1, false, true, e.Peek(1, 1)); err != nil {
+				return errorf("%s, operation %d, after a debit of %d: %w", row.limit, op, n, err)
+			}
+		}
+	}
+	return nil
+}
