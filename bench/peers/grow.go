@@ -69,9 +69,9 @@ func memory(s subject[uint64], keys []uint64) ([]point, error) {
 	runtime.KeepAlive(keys)
 	from, to := count(half), count(2*half)
 	return []point{
-		{"type=uint64 keys=" + from, first},
-		{fmt.Sprintf("type=uint64 keys=%s..%s least", from, to), least},
-		{fmt.Sprintf("type=uint64 keys=%s..%s most", from, to), most},
+		{group: "type=uint64 keys=" + from, value: first},
+		{group: fmt.Sprintf("type=uint64 keys=%s..%s least", from, to), value: least},
+		{group: fmt.Sprintf("type=uint64 keys=%s..%s most", from, to), value: most},
 	}, nil
 }
 
@@ -91,7 +91,8 @@ func growthTrials(cfg config) (trials []trial, err error) {
 		}
 		trials = append(trials, trial{"type=uint64", s.lib, func() ([]point, error) {
 			longest, err := grow(s, keys())
-			return []point{{fmt.Sprintf("type=uint64 keys=0..%s goroutines=2", count(cfg.grow)), longest.Seconds() * 1e3}}, err
+			group := fmt.Sprintf("type=uint64 keys=0..%s goroutines=2", count(cfg.grow))
+			return []point{{group: group, value: longest.Seconds() * 1e3}}, err
 		}})
 	}
 	return trials, nil

@@ -1,7 +1,7 @@
 // Peers times weir side by side with other libraries, in one process, and
 // prints the ratios as Markdown.
 //
-//	go run ./bench/peers                     # everything, about four minutes
+//	go run ./bench/peers                     # everything, about five minutes
 //	go run ./bench/peers -only keys -runs 9
 //	go run ./bench/peers -only pacing -busy processes
 //
@@ -52,7 +52,8 @@ func (c config) mostCores() int { return slices.Max(c.cores) }
 type section struct {
 	name, unit, about string
 	trials            func(config) ([]trial, error)
-	once              bool // it does not depend on the moment, so one run is enough
+	once              bool     // it does not depend on the moment, so one run is enough
+	more              []string // columns after the ratio: what points have besides their value
 }
 
 func sections() []section {
@@ -61,7 +62,7 @@ func sections() []section {
 		{name: "keys", unit: "ns/request", about: "many keys, all present", trials: keyTrials},
 		{name: "memory", unit: "B/key", about: "heap in use", trials: memoryTrials, once: true},
 		{name: "growth", unit: "ms", about: "the longest insert", trials: growthTrials},
-		{name: "pacing", unit: "% of the rate", about: "delivered to one sequential loop", trials: pacingTrials},
+		{name: "pacing", unit: "% of the rate", about: "delivered to sequential loops, and the gaps between wake-ups", trials: pacingTrials, more: gapColumns()},
 	}
 }
 
@@ -89,7 +90,7 @@ func parse(args []string) (config, error) {
 	var cfg config
 	flags.IntVar(&cfg.runs, "runs", 5, "rounds of all subjects; medians of fewer than 5 are noise")
 	flags.DurationVar(&cfg.time, "time", 300*time.Millisecond, "how long a subject is timed in a round")
-	flags.DurationVar(&cfg.pace, "pace", 500*time.Millisecond, "how long a pacer is timed in a round")
+	flags.DurationVar(&cfg.pace, "pace", 300*time.Millisecond, "how long a pacer is timed in a round; 5s for numbers to publish")
 	flags.IntVar(&cfg.keys, "keys", defaultKeys, "keys of the sections keys and memory")
 	flags.IntVar(&cfg.grow, "grow", 4_000_000, "keys of the section growth")
 	flags.StringVar(&cfg.busy, "busy", busyNot, "what keeps every core busy while pacing: no, goroutines or processes")

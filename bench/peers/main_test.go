@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,7 +74,8 @@ func TestInterleave(t *testing.T) {
 		return trial{group, lib, func() ([]point, error) {
 			order.WriteString(lib + " ")
 			taken++
-			return []point{{group, samples[lib][(taken-1)/4]}}, nil
+			x := samples[lib][(taken-1)/4]
+			return []point{{group, x, []float64{x + 10, -x}}}, nil
 		}}
 	}
 	results, err := interleave([]trial{of("g", "weir"), of("g", "a"), of("h", "b"), of("g", "b")}, 3)
@@ -90,6 +92,9 @@ func TestInterleave(t *testing.T) {
 		{Group: "h", Lib: "b", Median: 1}, // there is none of ours to compare with
 	} {
 		got := results[i]
+		if !slices.Equal(got.More, []float64{want.Median + 10, -want.Median}) {
+			t.Errorf("result %d has also %v, want the medians of both columns", i, got.More)
+		}
 		if got.Group != want.Group || got.Lib != want.Lib || got.Median != want.Median || got.Ratio != want.Ratio {
 			t.Errorf("result %d is %+v, want %+v", i, got, want)
 		}
@@ -105,16 +110,44 @@ func TestInterleave(t *testing.T) {
 
 // In a bubble no timer is late, so every pacer delivers its rate.
 func TestPace(t *testing.T) {
-	for _, perSecond := range paces() {
-		for _, p := range pacers() {
-			synctest.Test(t, func(t *testing.T) {
-				share, err := pace(p, perSecond, time.Second)
-				if share != 1 || err != nil {
-					t.Errorf("%s at %d/s: delivered %v, %v", p.lib, perSecond, share, err)
-				}
-			})
+	for _, loops := range loops() {
+		for _, perSecond := range paces() {
+			for _, p := range pacers() {
+				synctest.Test(t, func(t *testing.T) {
+					got, err := pace(p, perSecond, loops, time.Second/20)
+					interval := time.Second / time.Duration(perSecond)
+					off := got.longest - interval // a nanosecond where xtime rounds floats
+					if got.share != 1 || got.p50 != interval || got.p99 != interval || off < 0 || off > 1 || err != nil {
+						t.Errorf("%s at %d/s to %d loops: delivered %+v, %v", p.lib, perSecond, loops, got, err)
+					}
+				})
+			}
 		}
 	}
+}
+
+// A pacer that stops for 40 intervals, twice, and makes up for 20 of them.
+func TestPaceTellsGaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		got, err := pace(pacer{lib: "twin", open: func(int) func() error {
+			return func() error {
+				switch n++; {
+				case n == 302, n == 602:
+					time.Sleep(40 * time.Millisecond)
+				case n > 302 && n <= 322, n > 602 && n <= 622:
+				default:
+					time.Sleep(time.Millisecond)
+				}
+				return nil
+			}
+		}}, 1000, 1, time.Second)
+		want := delivery{p50: time.Millisecond, p99: time.Millisecond, longest: 40 * time.Millisecond}
+		want.share = float64(962) / 1000
+		if got != want || err != nil {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	})
 }
 
 func TestPaceRejects(t *testing.T) {
@@ -129,11 +162,34 @@ func TestPaceRejects(t *testing.T) {
 		{func() error { return failing }, "failing", "does not grant"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, err := pace(pacer{"twin", func(int) func() error { return row.wait }}, 1000, time.Second)
+			_, err := pace(pacer{lib: "twin", open: func(int) func() error { return row.wait }}, 1000, 1, time.Second)
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q: %s", err, row.want, row.why)
 			}
 		})
+	}
+	// Each loop by itself keeps to the rate.
+	synctest.Test(t, func(t *testing.T) {
+		each := func() error { time.Sleep(time.Millisecond); return nil }
+		_, err := pace(pacer{lib: "twin", open: func(int) func() error { return each }}, 1000, 2, time.Second)
+		if err == nil || !strings.Contains(err.Error(), "granted in") {
+			t.Errorf("got %v: two loops get twice the rate", err)
+		}
+	})
+}
+
+func TestRunPacing(t *testing.T) {
+	var table strings.Builder
+	if err := run(small(t, "-pace", "1ms", "-only", "^pacing/rate=200000 .*/weir(-strict-spin)?$"), &table); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| least | most | to weir | gap p50, µs | p99, µs | longest, µs |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+		"| rate=200000 loops=1 busy=no | weir | ", "|  | weir-strict-spin | ", "| rate=200000 loops=64 busy=no | weir | ",
+	} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("no %q in\n%s", want, &table)
+		}
 	}
 }
 

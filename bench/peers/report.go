@@ -23,6 +23,7 @@ type trial struct {
 type point struct {
 	group string
 	value float64
+	more  []float64 // further numbers of the same run, for the section's columns
 }
 
 // A result is what all runs of a subject in a group gave.
@@ -34,6 +35,9 @@ type result struct {
 	Median  float64   `json:"median"`
 	Ratio   float64   `json:"ratio,omitempty"` // of the median to that of ours
 	Samples []float64 `json:"samples"`
+	More    []float64 `json:"more,omitempty"` // medians too, of what the section's columns name
+
+	more [][]float64 // samples of each
 }
 
 // interleave runs the trials A B C A B C …, so that a change in the machine
@@ -54,12 +58,23 @@ func interleave(trials []trial, runs int) (results []result, err error) {
 					at[id{p.group, t.lib}] = i
 					results = append(results, result{Group: p.group, Lib: t.lib})
 				}
-				results[i].Samples = append(results[i].Samples, p.value)
+				r := &results[i]
+				r.Samples = append(r.Samples, p.value)
+				for n, x := range p.more {
+					if n == len(r.more) {
+						r.more = append(r.more, nil)
+					}
+					r.more[n] = append(r.more[n], x)
+				}
 			}
 		}
 	}
 	for i := range results {
-		results[i].Median = median(results[i].Samples)
+		r := &results[i]
+		r.Median = median(r.Samples)
+		for _, samples := range r.more {
+			r.More = append(r.More, median(samples))
+		}
 	}
 	for i := range results {
 		r := &results[i]
@@ -93,7 +108,11 @@ func selected(section string, trials []trial, only *regexp.Regexp) []trial {
 
 func writeTable(w io.Writer, s section, results []result) {
 	fmt.Fprintf(w, "\n### %s: %s\n\n", s.name, s.about)
-	fmt.Fprintf(w, "| case | library | %s | least | most | to %s |\n|---|---|---:|---:|---:|---:|\n", s.unit, ours)
+	fmt.Fprintf(w, "| case | library | %s | least | most | to %s |", s.unit, ours)
+	for _, column := range s.more {
+		fmt.Fprintf(w, " %s |", column)
+	}
+	fmt.Fprintf(w, "\n|---|---|---:|---:|---:|---:|%s\n", strings.Repeat("---:|", len(s.more)))
 	last := ""
 	for _, r := range results {
 		group := r.Group
@@ -105,8 +124,12 @@ func writeTable(w io.Writer, s section, results []result) {
 		if r.Ratio > 0 {
 			ratio = short(r.Ratio)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", group, r.Lib,
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |", group, r.Lib,
 			short(r.Median), short(slices.Min(r.Samples)), short(slices.Max(r.Samples)), ratio)
+		for _, x := range r.More {
+			fmt.Fprintf(w, " %s |", short(x))
+		}
+		fmt.Fprintln(w)
 	}
 }
 

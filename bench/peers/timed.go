@@ -82,7 +82,7 @@ func timing[K comparable](cfg config, group string, s subject[K], l limit, c cla
 		}
 		var points []point
 		for i, cores := range cfg.cores {
-			points = append(points, point{fmt.Sprintf("%s cores=%d", group, cores), ns[i]})
+			points = append(points, point{group: fmt.Sprintf("%s cores=%d", group, cores), value: ns[i]})
 		}
 		return points, nil
 	}}
