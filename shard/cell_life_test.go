@@ -136,12 +136,15 @@ func TestRemoveDropsKey(t *testing.T) {
 
 // A cap that is reached by goroutines that do nothing but count keys.
 func TestRoomIsCountedOnce(t *testing.T) {
-	const most = 300_003
+	const most = 1_000_003
 	l := New[int](gcra.PerSecond(1), WithMaxKeys(most, Refuse))
-	var wg sync.WaitGroup
+	var start, wg sync.WaitGroup
 	var got atomic.Int64
+	start.Add(4)
 	for range 4 {
 		wg.Go(func() {
+			start.Done()
+			start.Wait()
 			n := int64(0)
 			for l.reserveKey() {
 				n++

@@ -27,6 +27,15 @@ func rush(s Subject) error {
 			r, ok := e.(Reserver)
 			return ok && r.Reserve(1, 1).OK()
 		}},
+		{"Settle", func(e Engine) bool {
+			r, ok := e.(Reserver)
+			if !ok {
+				return false
+			}
+			booked := r.Reserve(1, 2)
+			booked.Settle(1)
+			return booked.OK()
+		}},
 		{"WaitN", func(e Engine) bool {
 			w, ok := e.(Waiter)
 			return ok && w.WaitN(context.Background(), 1, 1) == nil
