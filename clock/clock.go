@@ -2,8 +2,17 @@
 //
 // An engine reads a [Clock] once a decision, or a few times where it has to make
 // or forget a key, and the clock is most of what a decision costs. So it can be
-// chosen: [System] by default, [Manual] in tests and in replays of recorded
-// traffic.
+// chosen:
+//
+//   - [System], the default: the operating system's monotonic time.
+//   - [Coarse]: a reading that a goroutine renews every millisecond, say. The
+//     cheapest, and as old as that.
+//   - tsc.Clock, in the package below: the processor's counter, at three quarters of
+//     System's cost and within microseconds of it, where there is such a
+//     counter.
+//   - [Manual]: moves when told to, for tests and replays of recorded traffic.
+//
+// Manual in a test:
 //
 //	var clk clock.Manual
 //	limiter := atomic.NewLimiter(gcra.PerSecond(10), atomic.WithClock(&clk))

@@ -113,10 +113,12 @@ func TestNowDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkNow(b *testing.B) {
+	coarse := clock.NewCoarse(time.Millisecond)
+	defer coarse.Stop()
 	for _, row := range []struct {
 		name string
 		c    clock.Clock
-	}{{"clock=system", clock.System()}, {"clock=manual", new(clock.Manual)}} {
+	}{{"clock=system", clock.System()}, {"clock=coarse", coarse}, {"clock=manual", new(clock.Manual)}} {
 		b.Run(row.name, func(b *testing.B) {
 			for b.Loop() {
 				row.c.Now()
