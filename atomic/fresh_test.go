@@ -24,7 +24,7 @@ func TestSetFresh(t *testing.T) {
 	}
 	// 3 tokens were there, now 5, and then of 20; each has half the ticks.
 	clk.Advance(2 * time.Second)
-	next := c.SetLimit(gcra.PerSecond(2).Burst(20))
+	next := c.SetLimit(gcra.PerSecond(2).Burst(20), nil)
 	half := next.At(c.Now()).Tick
 	if lacks := next.Fresh() - half; lacks != 15*k/2 {
 		t.Errorf("after the change new keys lack %d ticks, want %d", lacks, 15*k/2)

@@ -52,8 +52,11 @@ func (c *Core) first(limit gcra.Limit) *Generation {
 }
 
 // SetLimit publishes a generation with that limit, unless the current one has
-// the very same, and returns the current one.
-func (c *Core) SetLimit(limit gcra.Limit) *Generation {
+// the very same, and returns the current one. An engine whose deciders find
+// their generation in another place publishes it there in ready, which may be
+// nil: after the link that conversion walks along, and before the generation's
+// instant can be read.
+func (c *Core) SetLimit(limit gcra.Limit, ready func(*Generation)) *Generation {
 	c.set.Lock()
 	defer c.set.Unlock()
 	g := c.Current()
@@ -66,14 +69,20 @@ func (c *Core) SetLimit(limit gcra.Limit) *Generation {
 	// The link first: who finds the new generation current can walk to it from
 	// every older one.
 	g.next.Store(next)
+	if ready != nil {
+		ready(next)
+	}
 	c.gen.Store(next)
 	return c.Current()
 }
 
 // Current returns the generation in force. It has to be called after the
 // clock was read and after the cell was found.
-func (c *Core) Current() *Generation {
-	g := c.gen.Load()
+func (c *Core) Current() *Generation { return c.Settled(c.gen.Load()) }
+
+// Settled returns g once its instant is known: for an engine that finds the
+// generation in force in another place, which has to do as Current says.
+func (c *Core) Settled(g *Generation) *Generation {
 	if g.fresh.Load() == 0 {
 		c.settle(g)
 	}

@@ -201,7 +201,7 @@ func (l *Limiter) Limit() gcra.Limit { return *l.core.Current().Limit() }
 // the new rate. The limit's Start means nothing here. An equal limit changes
 // nothing. Decisions go on meanwhile, and who sleeps in Wait keeps his slot.
 func (l *Limiter) SetLimit(limit gcra.Limit) {
-	l.core.SetLimit(limit)
+	l.core.SetLimit(limit, nil)
 	l.present()
 }
 

@@ -18,6 +18,9 @@ type Reservation struct {
 	owner Debtor
 	gen   *Generation
 	cell  *Cell
+	from  Lender // if it was not booked in a cell; then owner is nil too
+	key   uint64
+	stamp uint64
 	b     gcra.Booking
 	d     gcra.Decision
 	delay time.Duration
@@ -31,14 +34,31 @@ type Debtor interface {
 	Debit(n int) gcra.Decision
 }
 
+// A Lender is an engine that keeps its words elsewhere than in cells, and finds
+// the one that was booked from again by a number. It gives back what the stamp,
+// a number of its own, permits.
+type Lender interface {
+	Charge(key uint64, n int)
+	GiveBack(g *Generation, key, stamp uint64, b gcra.Booking, n int)
+}
+
+// Loan returns the reservation of a booking that a lender made.
+func (c *Core) Loan(from Lender, key, stamp uint64, g *Generation, t Turn, n int, b gcra.Booking, d gcra.Decision) Reservation {
+	return Reservation{core: c, from: from, key: key, stamp: stamp, gen: g, b: b, d: d, delay: t.until(g, b, d), n: n}
+}
+
 // Reservation returns the reservation of a booking in the cell, which is nil if
 // the booking was stored nowhere.
 func (c *Core) Reservation(owner Debtor, g *Generation, cell *Cell, t Turn, n int, b gcra.Booking, d gcra.Decision) Reservation {
-	delay := d.RetryAfter()
-	if d.OK() {
-		delay = gcra.Until(g.Limit(), b.Slot, t.At(g))
+	return Reservation{core: c, owner: owner, gen: g, cell: cell, b: b, d: d, delay: t.until(g, b, d), n: n}
+}
+
+// until is the time from the turn's reading to the slot, or to where it would be.
+func (t Turn) until(g *Generation, b gcra.Booking, d gcra.Decision) time.Duration {
+	if !d.OK() {
+		return d.RetryAfter()
 	}
-	return Reservation{core: c, owner: owner, gen: g, cell: cell, b: b, d: d, delay: delay, n: n}
+	return gcra.Until(g.Limit(), b.Slot, t.At(g))
 }
 
 // OK reports whether the tokens were booked.
@@ -75,6 +95,10 @@ func (r *Reservation) Settle(actual int) {
 		r.settleParts(actual)
 	case r.d.Err() != nil:
 		// A dry run let it pass, and goes on as if it had not.
+	case r.from != nil && actual > r.n:
+		r.from.Charge(r.key, actual-r.n)
+	case r.from != nil:
+		r.from.GiveBack(r.gen, r.key, r.stamp, r.b, r.n-actual)
 	case actual > r.n:
 		r.owner.Debit(actual - r.n)
 	case actual < r.n && r.cell != nil:

@@ -79,33 +79,39 @@ func (t Turn) Book(g *Generation, tat int64, n int) (gcra.Booking, gcra.Decision
 // tells why there is none. If the context ends first, the tokens go back to
 // the cell, unless it is nil.
 func (c *Core) Finish(ctx context.Context, g *Generation, t Turn, n int, b gcra.Booking, d gcra.Decision, cell *Cell) error {
-	if !d.OK() {
-		return c.refusal(t, d)
-	}
-	delay := gcra.Until(g.Limit(), b.Slot, t.At(g))
-	if delay <= 0 {
-		return nil
-	}
-	late, err := c.sleep(ctx, t, delay)
+	tat, err := c.Sleep(ctx, g, t, b, d)
 	switch {
-	case cell == nil:
+	case cell == nil || !d.OK():
 	case err != nil:
 		c.giveBack(g, cell, b, n)
-	case late > 0 && c.catchUp == 0:
-		c.postpone(g, cell, b, add(add(t.now, delay), late))
+	case tat > 0 && c.Current() == g: // after the clock, as in giveBack
+		cell.Raise(tat)
 	}
 	return err
 }
 
-// postpone is strict mode after a timer that was late: the tokens count at the
-// wake-up, not at the slot, so that the next ones are a whole interval away
-// from it. Who has booked behind meanwhile keeps his slot.
-func (c *Core) postpone(g *Generation, cell *Cell, b gcra.Booking, woke time.Duration) {
-	if c.Current() == g { // after the clock, as in giveBack
+// Sleep ends a wait as Finish does, but leaves the word to the engine, for one
+// that keeps it elsewhere than in a cell. If it returns an error although d is
+// OK, the booking has to go back. If tat is not 0, the word has to be raised to
+// it, should g still be in force: that is strict mode after a timer that was
+// late. The tokens count at the wake-up, not at the slot, so that the next ones
+// are a whole interval away from it; who has booked behind meanwhile keeps his
+// slot.
+func (c *Core) Sleep(ctx context.Context, g *Generation, t Turn, b gcra.Booking, d gcra.Decision) (tat int64, err error) {
+	if !d.OK() {
+		return 0, c.refusal(t, d)
+	}
+	delay := gcra.Until(g.Limit(), b.Slot, t.At(g))
+	if delay <= 0 {
+		return 0, nil
+	}
+	late, err := c.sleep(ctx, t, delay)
+	if err == nil && late > 0 && c.catchUp == 0 {
 		// Who had to sleep found the bucket empty at his slot, so that
 		// End − Slot is the whole burst.
-		cell.Raise(g.At(woke).Tick + b.End - b.Slot)
+		tat = g.At(add(add(t.now, delay), late)).Tick + b.End - b.Slot
 	}
+	return tat, err
 }
 
 // giveBack returns n tokens of a booking to its cell, if that is still alive and

@@ -22,6 +22,25 @@ func At(l *Limit, elapsed time.Duration) Instant {
 }
 
 func (l *Limit) tick(elapsed time.Duration) int64 {
+	if e := uint64(elapsed); e < l.plain {
+		return l.count(e)
+	}
+	return l.clipped(elapsed)
+}
+
+// count counts the ticks of a time within the range. Two of its multiplications
+// are for the fraction, and cost less than to ask whether there is one.
+func (l *Limit) count(e uint64) int64 {
+	hi, lo := bits.Mul64(e, l.hi)
+	low, _ := bits.Mul64(e, l.lo)
+	_, carry := bits.Add64(lo, low, 0)
+	return int64(e*l.whole+hi+carry) + 1
+}
+
+// clipped is tick for all other times. It divides, and is kept out of the way.
+//
+//go:noinline
+func (l *Limit) clipped(elapsed time.Duration) int64 {
 	elapsed = max(elapsed, 0)
 	if l.step > 0 {
 		elapsed -= elapsed % l.step
@@ -29,15 +48,7 @@ func (l *Limit) tick(elapsed time.Duration) int64 {
 	if elapsed > l.last {
 		return l.stop + 1
 	}
-	e := uint64(elapsed)
-	t := e * l.whole
-	if l.hi|l.lo != 0 {
-		hi, lo := bits.Mul64(e, l.hi)
-		low, _ := bits.Mul64(e, l.lo)
-		_, carry := bits.Add64(lo, low, 0)
-		t += hi + carry
-	}
-	return int64(t) + 1
+	return l.count(uint64(elapsed))
 }
 
 // Birth returns the reading that an engine which is made at reading now

@@ -31,6 +31,7 @@ type Limit struct {
 	span  int64         // burst·k
 	stop  int64         // E − 1
 	last  time.Duration // the last elapsed time whose tick is within E
+	plain uint64        // elapsed times below are within it, and not rounded to a step
 	whole uint64        // R, ticks a nanosecond: integer part
 	hi    uint64        // and 128 fraction bits, rounded up
 	lo    uint64
@@ -71,7 +72,7 @@ func Every(interval time.Duration) Limit { return Per(1, interval) }
 
 // Unlimited returns the limit that grants every cost that is not negative.
 func Unlimited() Limit {
-	return Limit{n: -1, period: time.Nanosecond, burst: math.MaxInt64, last: Never}
+	return Limit{n: -1, period: time.Nanosecond, burst: math.MaxInt64, last: Never, plain: uint64(Never)}
 }
 
 // Burst returns the limit with a capacity of n tokens. It panics if n is below
@@ -164,7 +165,7 @@ func (l Limit) checkStep() error {
 // derive chooses k and R for a limit whose fields have been checked.
 func (l Limit) derive() Limit {
 	n, period, room := uint64(l.n), uint64(l.period), uint64(maxSpan/l.burst)
-	l.whole, l.hi, l.lo = 0, 0, 0
+	l.whole, l.hi, l.lo, l.plain = 0, 0, 0, 0
 	if n == 0 {
 		l.ticks, l.span = 1, l.burst
 		l.stop, l.last = math.MaxInt64-2*l.span-maxSpan-1, -1
@@ -202,6 +203,9 @@ func (l Limit) derive() Limit {
 	hi, lo := bits.Mul64(uint64(l.stop)+1, period)
 	lo, borrow := bits.Sub64(lo, 1, 0)
 	l.last = saturate(quo(hi-borrow, lo, num))
+	if l.step == 0 {
+		l.plain = uint64(l.last)
+	}
 	return l
 }
 

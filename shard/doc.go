@@ -8,6 +8,8 @@
 //	}
 //
 // [Join] decides by several limits at once: per user, per address, all together.
+// A [Table] does what a Limiter does for tens of millions of keys, in one fixed
+// block of memory.
 //
 // # What holds
 //
@@ -23,11 +25,13 @@
 //   - Decisions on keys that are present take no lock and do not allocate, but
 //     for the first grant of a key after a change of limit, and for what a
 //     reservation may need to find its key again. A new key takes a lock of its
-//     map. There is no goroutine, no finalizer and no timer.
+//     map; in a Table what is given back does so too, and may take memory, which
+//     can happen to a joint that rolls back. There is no goroutine, no finalizer
+//     and no timer.
 //
 // # The life of a cell
 //
-// Keys live in 64 maps, or as many as [WithShards] says, because one map stalls
+// A Limiter's keys live in 64 maps, or as many as [WithShards] says, because one map stalls
 // its writers for as long as it takes to copy it when it grows. A map holds for
 // each key the pointer to a cell: the word that package atomic moves, and the
 // generation that says whose ticks it counts.
@@ -70,6 +74,65 @@
 //
 // The search in package stress runs all interleavings of a small model of this,
 // and finds a violation as soon as one part is left out.
+//
+// # The life of a slot
+//
+// A Table is one block of slots, each a hash and a TAT. A hash of 0 is a slot
+// never used, a TAT below 0 is one that is being written, or has moved on. A
+// slot never becomes unused again; when its key is full, another may take it
+// over. What could go wrong is that a charge for one key is written where another
+// lives by then.
+//
+//   - A decision loads the TAT, then the hash, then swaps the TAT. A takeover
+//     claims the TAT, then stores the hash, then the TAT. So who has seen a TAT,
+//     and after it his own hash, has seen the TAT of his own key or one from
+//     before the takeover, and his swap succeeds on the former alone: from owner
+//     to owner the TATs of a slot only grow, so that no two store the same.
+//     Loaded the other way round, the TAT could be the next owner's. Without the
+//     claim there would be a moment with the one's hash beside the other's TAT.
+//   - They grow because a takeover is dated after the TAT that it replaces,
+//     strictly, and takes at least a tick. A give-back and a Reset lower a TAT,
+//     and so they first raise the slot's mark to what it was; a taker loads the
+//     mark after the TAT, and leaves the slot alone until the mark has passed.
+//     Otherwise: one key books up to tick 3, a decision loads the 3 and is held
+//     up, the booking is canceled down to 1, at 2 another key takes the slot
+//     over and charges 1, which makes 3, and the decision's swap charges that key.
+//   - Who writes nothing makes no swap that would fail, and so he loads the TAT
+//     once more. Else a reading from before a takeover would be held against
+//     the TAT of the key that left, which is ahead of it: a refusal for a key
+//     that owes nothing.
+//   - A key comes to be in one place, under a lock that it shares with some
+//     others: after looking at all its slots once more, or two who insert one key
+//     would give it two buckets; after reading the clock once more, as above; and
+//     only there. A claimed slot with its hash is one that it is just losing, and
+//     counts as none. Claims are made by a swap of the TAT that was found full, so
+//     of two who want one slot, under locks of their own, one gets it, and a
+//     charge that comes before makes both fail. Nobody undoes a claim: the TAT
+//     that was put back would have had an owner before.
+//   - Give-backs and resets hold the same lock, so that a booking from before a
+//     Reset is known by its stamp: a Reset draws the next number, and a booking
+//     notes the last one drawn, both after loading the TAT that they swap. So a
+//     booking that was swapped before a Reset has noted a lower one.
+//
+// A key has 48 slots, in two runs of six buckets. A new one goes into the
+// emptier of the two first buckets, else into the emptiest of the others. So two
+// lines of memory, asked for together, hold nearly all keys. One that is absent
+// costs no more while one of its first two buckets has a slot that was never
+// used, and the limit has not been changed; else it costs all twelve.
+//
+// SetLimit makes a second block for the new generation, and publishes it while no
+// insert is under way. A charge in the old block is dated before the change, as
+// its clock was read before the block was found. Buckets are brought over one by
+// one, each slot to where it was, so that there is room: its TAT is swapped for
+// gone, in one step with the reading, converted, and stored as in a takeover. Who
+// does not find his key in the new block while keys are being brought over brings
+// over all that could hold it, before he looks again and inserts; so nobody
+// inserts where a key is still to come. Keys that are full do not come along, as
+// they read the same without a slot. And who has found nothing in a block
+// makes sure that it is still the one in force: in the old one, his key may have
+// just gone.
+//
+// The search in package stress runs this too, each step of it.
 //
 // # Restarts
 //

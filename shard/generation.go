@@ -19,7 +19,7 @@ import (
 // forward. Decisions go on meanwhile, and who sleeps in Wait keeps his slot.
 func (l *Limiter[K]) SetLimit(limit gcra.Limit) {
 	before := l.core.Current()
-	if g := l.core.SetLimit(limit); g == before || g.Chain()%longest != 0 {
+	if g := l.core.SetLimit(limit, nil); g == before || g.Chain()%longest != 0 {
 		return
 	}
 	for i := range l.bins {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"sync/atomic"
 	"time"
 
 	gatomic "github.com/weir-go/weir/atomic"
@@ -25,7 +26,7 @@ func (l *Limiter[K]) takeInsert(b *bin[K], key K, n int, op take) (gcra.Decision
 		return op(g.Limit(), tat, g.At(now), n)
 	})
 	if end == noRoom {
-		d = l.turnAway(n, d)
+		d = l.policy.turnAway(&l.core, &l.capped, n, d)
 	}
 	return d, end != present
 }
@@ -51,7 +52,7 @@ func (l *Limiter[K]) bookInsert(bin *bin[K], key K, t gatomic.Turn, n int) (plac
 	})
 	p.d, p.cell = d, c
 	if end == noRoom {
-		p.d, p.turnedAway = l.turnAway(n, d), true
+		p.d, p.turnedAway = l.policy.turnAway(&l.core, &l.capped, n, d), true
 		if at := p.turn.At(p.gen); p.b.Slot > at.Tick {
 			p.d = gcra.Refuse(p.gen.Limit(), at, n)
 		}
@@ -153,14 +154,21 @@ func (l *Limiter[K]) reserveKey() bool {
 	}
 }
 
-// turnAway applies the policy to a new key for which there is no room; d is
-// the decision on a key never seen.
-func (l *Limiter[K]) turnAway(n int, d gcra.Decision) gcra.Decision {
-	l.capped.Add(1)
-	if l.policy == Admit {
+// turnAway counts a decision on a new key for which there is no room, and applies
+// the policy; d is the decision on a key never seen.
+func (p Policy) turnAway(core *gatomic.Core, capped *atomic.Int64, n int, d gcra.Decision) gcra.Decision {
+	capped.Add(1)
+	if p == Admit {
 		return d
 	}
-	now := l.core.Now()
-	g := l.core.Current()
-	return gcra.Refuse(g.Limit(), g.At(now), n)
+	now := core.Now()
+	g := core.Current()
+	return emptied(g.Limit(), g.At(now), n)
+}
+
+// emptied is the refusal of n tokens that could have been granted if there had
+// been room. It may be more than a burst: TakeUpTo and Debit take what there is.
+// And the limit may have been set since then to one that grants no token at all.
+func emptied(l *gcra.Limit, at gcra.Instant, n int) gcra.Decision {
+	return gcra.Refuse(l, at, max(1, min(n, l.Capacity())))
 }

@@ -22,7 +22,7 @@ type Joinable interface {
 // A Joint is several limits that decide together on each request: all of them
 // grant it, or none is charged. Make it with [Join]; the zero Joint is not
 // usable. It never changes, must not be copied, and is safe for concurrent use;
-// decisions take no lock.
+// decisions take no lock, but where tokens go back to a [Table].
 //
 // A request is refused if one limit refuses it, and no other is charged: limits
 // are asked first and charged when all say yes. Then somebody else may be
@@ -242,10 +242,10 @@ func (v View[K]) is(l Joinable) bool {
 }
 
 func (v View[K]) reserveAs(owner gatomic.Debtor, within time.Duration, n int) gatomic.Reservation {
-	return v.limiter.reserve(owner, v.key, within, n)
+	return v.of.reserve(owner, v.key, within, n)
 }
 
-func (v View[K]) maxWait() time.Duration { return v.limiter.core.MaxWait() }
+func (v View[K]) maxWait() time.Duration { return v.of.maxWait() }
 
 // own returns the member as one of our two kinds, if it is one and no wrapper
 // that may do other things.

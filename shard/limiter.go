@@ -27,9 +27,7 @@ type Limiter[K comparable] struct {
 	bins   []bin[K]
 	most   int64 // keys, 0 for no bound
 	policy Policy
-	stats  bool
-	dry    bool
-	worst  *sketch[K] // of the keys refused most; nil if it is off
+	report[K]
 
 	keys      atomic.Int64 // entries in the maps, exactly
 	forgotten atomic.Int64
@@ -53,10 +51,7 @@ func New[K comparable](limit gcra.Limit, opts ...Option) *Limiter[K] {
 	l := &Limiter[K]{
 		seed: maphash.MakeSeed(),
 		bins: make([]bin[K], cfg.shards),
-		most: cfg.most, policy: cfg.policy, stats: cfg.stats, dry: cfg.dry,
-	}
-	if cfg.worst > 0 {
-		l.worst = newSketch[K](cfg.worst)
+		most: cfg.most, policy: cfg.policy, report: newReport[K](&cfg),
 	}
 	for i := range l.bins {
 		l.bins[i].init()
@@ -109,11 +104,11 @@ func (l *Limiter[K]) Take(key K, n int) gcra.Decision {
 		now, c, g := l.find(b, key)
 		if c != nil && c.gen == g {
 			if d, alive := c.Take(g.Limit(), g.At(now), n); alive {
-				return l.answer(b, key, d)
+				return l.answer(&b.tally, key, d)
 			}
 		}
 		if d, done := l.takeNew(b, key, c, g, now, n, gcra.Take); done {
-			return l.answer(b, key, d)
+			return l.answer(&b.tally, key, d)
 		}
 	}
 }
@@ -126,11 +121,11 @@ func (l *Limiter[K]) TakeUpTo(key K, n int) gcra.Decision {
 		now, c, g := l.find(b, key)
 		if c != nil && c.gen == g {
 			if d, alive := c.TakeUpTo(g.Limit(), g.At(now), n); alive {
-				return l.answer(b, key, d)
+				return l.answer(&b.tally, key, d)
 			}
 		}
 		if d, done := l.takeNew(b, key, c, g, now, n, gcra.TakeUpTo); done {
-			return l.answer(b, key, d)
+			return l.answer(&b.tally, key, d)
 		}
 	}
 }
@@ -155,14 +150,14 @@ func (l *Limiter[K]) Debit(key K, n int) gcra.Decision {
 		now, c, g := l.find(b, key)
 		if c != nil && c.gen == g {
 			if d, alive := c.Debit(g.Limit(), g.At(now), n, l.core.MaxDebt(g.Limit())); alive {
-				return l.answer(b, key, d)
+				return l.answer(&b.tally, key, d)
 			}
 		}
 		d, done := l.takeNew(b, key, c, g, now, n, func(limit *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision) {
 			return gcra.Debit(limit, tat, at, n, l.core.MaxDebt(limit))
 		})
 		if done {
-			return l.answer(b, key, d)
+			return l.answer(&b.tally, key, d)
 		}
 	}
 }
@@ -178,7 +173,7 @@ func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
 	bin := l.bin(key)
 	t, err := l.core.Begin(ctx)
 	if err != nil {
-		l.answerWait(bin, key, err, false)
+		l.answerWait(&bin.tally, key, err, false)
 		return err
 	}
 	if l.dry {
@@ -189,7 +184,7 @@ func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
 	if err = p.d.Err(); err == nil || !p.turnedAway {
 		err = l.core.Finish(ctx, p.gen, p.turn, n, p.b, p.d, p.held())
 	}
-	l.answerWait(bin, key, err, p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
+	l.answerWait(&bin.tally, key, err, p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
 	return err
 }
 
@@ -198,23 +193,26 @@ func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
 // may give back what he does not use. It allocates what Settle may need to find
 // the key again.
 func (l *Limiter[K]) Reserve(key K, n int) gatomic.Reservation {
-	return l.reserve(l.For(key), key, gcra.Never, n)
+	return l.reserve(nil, key, gcra.Never, n)
 }
 
 // ReserveWithin is Reserve with a bound of its own on how far away the slot may
 // be, beside that of WithMaxWait. With 0 it takes the tokens now or not at all,
 // as Take does, but can give them back.
 func (l *Limiter[K]) ReserveWithin(key K, d time.Duration, n int) gatomic.Reservation {
-	return l.reserve(l.For(key), key, d, n)
+	return l.reserve(nil, key, d, n)
 }
 
 func (l *Limiter[K]) reserve(owner gatomic.Debtor, key K, within time.Duration, n int) gatomic.Reservation {
+	if owner == nil {
+		owner = l.For(key)
+	}
 	bin := l.bin(key)
 	if l.dry {
 		within = 0
 	}
 	p := l.book(bin, key, l.core.Turn().Within(within), n)
-	p.d = l.answer(bin, key, p.d)
+	p.d = l.answer(&bin.tally, key, p.d)
 	return l.core.Reservation(owner, p.gen, p.held(), p.turn, n, p.b, p.d)
 }
 
@@ -301,38 +299,4 @@ func (l *Limiter[K]) All() iter.Seq2[K, gcra.Decision] {
 // For returns the view of one key.
 func (l *Limiter[K]) For(key K) View[K] { return View[K]{l, key} }
 
-// A View is one key of a limiter, for code that knows of no keys. It is a
-// comparable value: two views are equal if limiter and key are.
-type View[K comparable] struct {
-	limiter *Limiter[K]
-	key     K
-}
-
-// Allow reports whether one token was there, and takes it.
-func (v View[K]) Allow() bool { return v.limiter.Allow(v.key) }
-
-// Take takes n tokens or none.
-func (v View[K]) Take(n int) gcra.Decision { return v.limiter.Take(v.key, n) }
-
-// Peek tells what Take would decide.
-func (v View[K]) Peek(n int) gcra.Decision { return v.limiter.Peek(v.key, n) }
-
-// Debit takes n tokens that were already used.
-func (v View[K]) Debit(n int) gcra.Decision { return v.limiter.Debit(v.key, n) }
-
-// Reserve books n tokens.
-func (v View[K]) Reserve(n int) gatomic.Reservation { return v.ReserveWithin(gcra.Never, n) }
-
-// ReserveWithin books n tokens in a slot that is at most d away.
-func (v View[K]) ReserveWithin(d time.Duration, n int) gatomic.Reservation {
-	return v.limiter.reserve(v, v.key, d, n)
-}
-
-// Limit returns the limit in force.
-func (v View[K]) Limit() gcra.Limit { return v.limiter.Limit() }
-
-// Wait waits for one token, as WaitN of the limiter does.
-func (v View[K]) Wait(ctx context.Context) error { return v.limiter.Wait(ctx, v.key) }
-
-// WaitN waits for n tokens, as WaitN of the limiter does.
-func (v View[K]) WaitN(ctx context.Context, n int) error { return v.limiter.WaitN(ctx, v.key, n) }
+func (l *Limiter[K]) maxWait() time.Duration { return l.core.MaxWait() }

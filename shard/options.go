@@ -79,7 +79,8 @@ const (
 // WithMaxKeys bounds the number of keys remembered. When there is no room for
 // a new key, it first looks among up to 128 remembered ones for a full bucket to
 // forget; then the policy decides. Keys that owe time are never evicted.
-// Stats counts the new keys that got the policy.
+// Stats counts the decisions that the policy made. A [Table] has a bound already,
+// its capacity, which n has to repeat.
 func WithMaxKeys(n int, policy Policy) Option {
 	if n < 1 {
 		panic(fmt.Sprintf("weir: WithMaxKeys(%d): want 1 or more", n))

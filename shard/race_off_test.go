@@ -5,4 +5,5 @@ package shard
 const (
 	flooding = 2_000_000
 	measured = true
+	raceSlow = 0
 )

@@ -7,4 +7,5 @@ package shard
 const (
 	flooding = 100_000
 	measured = false
+	raceSlow = 9
 )

@@ -17,18 +17,7 @@ import (
 // of Metwally, Agrawal and El Abbadi (2005). So a key that makes up more than
 // one in 8·n of all refusals is there in the end, and one that does not may be
 // estimated too high by that much.
-func (l *Limiter[K]) TopRefused() iter.Seq2[K, int64] {
-	return func(yield func(K, int64) bool) {
-		if l.worst == nil {
-			return
-		}
-		for _, s := range l.worst.top() {
-			if !yield(s.key, s.count*sampleOf) {
-				return
-			}
-		}
-	}
-}
+func (l *Limiter[K]) TopRefused() iter.Seq2[K, int64] { return l.worst.all }
 
 const sampleOf = 16
 
@@ -42,6 +31,18 @@ type sketch[K comparable] struct {
 type seen[K comparable] struct {
 	key   K
 	count int64
+}
+
+// all yields what was seen; nothing if s is nil.
+func (s *sketch[K]) all(yield func(K, int64) bool) {
+	if s == nil {
+		return
+	}
+	for _, k := range s.top() {
+		if !yield(k.key, k.count*sampleOf) {
+			return
+		}
+	}
 }
 
 func newSketch[K comparable](n int) *sketch[K] {

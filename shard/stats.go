@@ -1,6 +1,10 @@
 package shard
 
-import "github.com/weir-go/weir/gcra"
+import (
+	"sync/atomic"
+
+	"github.com/weir-go/weir/gcra"
+)
 
 // Stats are counts since a limiter was made, read one after another while
 // decisions go on. Requests are counted once each, a Wait or Reserve like a
@@ -14,59 +18,86 @@ type Stats struct {
 	Waited      int64 // Waits that had to sleep and got their slot
 	Keys        int   // remembered now
 	Forgotten   int64 // keys forgotten
-	Capped      int64 // new keys for which there was no room
+	Capped      int64 // decisions on new keys for which there was no room
 }
 
 // Stats returns the limiter's counts.
 func (l *Limiter[K]) Stats() Stats {
 	s := Stats{Keys: l.Len(), Forgotten: l.forgotten.Load(), Capped: l.capped.Load()}
 	for i := range l.bins {
-		b := &l.bins[i]
-		s.Granted += b.granted.Load()
-		s.Refused += b.refused.Load()
-		s.WouldRefuse += b.tried.Load()
-		s.Waited += b.waited.Load()
+		l.bins[i].addTo(&s)
 	}
 	return s
 }
 
-// answer is what a decision goes through on its way out: it is counted, by
-// shard, so that goroutines that decide on different keys seldom share a line.
-func (l *Limiter[K]) answer(b *bin[K], key K, d gcra.Decision) gcra.Decision {
-	refused := !d.OK()
-	if refused && l.worst != nil {
-		l.worst.sample(key)
+// A tally counts requests. There is one for each shard, so that goroutines that
+// decide on different keys seldom share a line.
+type tally struct{ granted, refused, tried, waited atomic.Int64 }
+
+func (t *tally) addTo(s *Stats) {
+	s.Granted += t.granted.Load()
+	s.Refused += t.refused.Load()
+	s.WouldRefuse += t.tried.Load()
+	s.Waited += t.waited.Load()
+}
+
+// A report is what the options say about decisions on their way out.
+type report[K comparable] struct {
+	stats bool
+	dry   bool
+	worst *sketch[K] // of the keys refused most; nil if it is off
+}
+
+func newReport[K comparable](cfg *config) report[K] {
+	r := report[K]{stats: cfg.stats, dry: cfg.dry}
+	if cfg.worst > 0 {
+		r.worst = newSketch[K](cfg.worst)
 	}
-	if l.stats {
+	return r
+}
+
+// silent reports whether answer does nothing.
+func (r *report[K]) silent() bool { return !r.stats && !r.dry && r.worst == nil }
+
+// answer is what a decision goes through on its way out.
+func (r *report[K]) answer(t *tally, key K, d gcra.Decision) gcra.Decision {
+	if !d.OK() && r.worst != nil {
+		r.worst.sample(key)
+	}
+	return r.count(t, d)
+}
+
+func (r *report[K]) count(t *tally, d gcra.Decision) gcra.Decision {
+	if r.stats {
 		switch {
-		case !refused:
-			b.granted.Add(1)
-		case l.dry:
-			b.tried.Add(1)
+		case d.OK():
+			t.granted.Add(1)
+		case r.dry:
+			t.tried.Add(1)
 		default:
-			b.refused.Add(1)
+			t.refused.Add(1)
 		}
 	}
-	if l.dry {
+	if r.dry {
 		return d.DryRun()
 	}
 	return d
 }
 
-func (l *Limiter[K]) answerWait(b *bin[K], key K, err error, slept bool) {
-	if err != nil && l.worst != nil {
-		l.worst.sample(key)
+func (r *report[K]) answerWait(t *tally, key K, err error, slept bool) {
+	if err != nil && r.worst != nil {
+		r.worst.sample(key)
 	}
-	if !l.stats {
+	if !r.stats {
 		return
 	}
 	switch {
 	case err != nil:
-		b.refused.Add(1)
+		t.refused.Add(1)
 	case slept:
-		b.waited.Add(1)
+		t.waited.Add(1)
 		fallthrough
 	default:
-		b.granted.Add(1)
+		t.granted.Add(1)
 	}
 }

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v3"
@@ -13,7 +12,7 @@ type bin[K comparable] struct {
 	cells *xsync.MapOf[K, *cell]
 	_     [56]byte // what decisions read lies apart from what they count
 
-	granted, refused, tried, waited atomic.Int64
+	tally
 
 	// mu guards the list. An item is appended after its key's entry was made
 	// and removed by whoever deletes that entry, so the two match whenever no

@@ -145,7 +145,7 @@ func sequences(s Subject) error {
 					}
 				}
 			case 4:
-				if k, ok := e.(Keeper); ok && !s.OneKey {
+				if k, ok := e.(Sweeper); ok && !s.OneKey {
 					k.Sweep()
 				}
 			case 5:
@@ -269,7 +269,7 @@ func insideChange(s Subject) error {
 
 // sweptAfter: whether a key can be forgotten is judged by the limit in force.
 func sweptAfter(s Subject) error {
-	if _, ok := s.New(limitOf("1/s"), new(handClock)).(Keeper); !ok || s.OneKey {
+	if _, ok := s.New(limitOf("1/s"), new(handClock)).(Sweeper); !ok || s.OneKey {
 		return nil
 	}
 	for _, row := range []struct {
@@ -278,7 +278,7 @@ func sweptAfter(s Subject) error {
 	}{{"1/s", "1/4s", 4 * time.Second}, {"1/4s", "1/s", time.Second}} {
 		clk := new(handClock)
 		e := s.New(limitOf(row.from), clk)
-		keeper := e.(Keeper)
+		keeper := e.(Sweeper)
 		e.Take(1, 1)
 		e.(Changer).SetLimit(limitOf(row.to))
 		clk.Advance(row.until - 1)

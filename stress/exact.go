@@ -45,7 +45,7 @@ const historyLen = 6000
 func history(s Subject, seed uint64, limit gcra.Limit, start int) error {
 	rng, clk := seeded(seed), new(handClock)
 	e := s.New(limit, clk)
-	keeper, _ := e.(Keeper)
+	sweeper, _ := e.(Sweeper)
 	keys := 5
 	if s.OneKey {
 		keys = 1
@@ -92,8 +92,8 @@ func history(s Subject, seed uint64, limit gcra.Limit, start int) error {
 				b.reset(now)
 			}
 		case 4:
-			if keeper != nil {
-				keeper.Sweep()
+			if sweeper != nil {
+				sweeper.Sweep()
 			}
 		}
 		if err != nil {

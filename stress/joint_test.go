@@ -2,13 +2,28 @@ package stress_test
 
 import (
 	"runtime"
+	"testing"
 
+	"github.com/weir-go/weir/clock"
 	"github.com/weir-go/weir/gcra"
 	"github.com/weir-go/weir/shard"
 	"github.com/weir-go/weir/stress"
 )
 
-// joinOurs joins what newLimiterEngine and newShardEngine made.
+// A joint may have buckets of any of our engines.
+func TestJointOfAllKinds(t *testing.T) {
+	kinds := []func(gcra.Limit, clock.Clock) stress.Engine{newLimiterEngine, newTableEngine, newShardEngine}
+	made := 0
+	subject := stress.Subject{Name: "mixed", Join: joinOurs, New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
+		made++
+		return kinds[made%len(kinds)](limit, c)
+	}}
+	if err := law(t, "L8 joint").Check(t, subject); err != nil {
+		t.Error(err)
+	}
+}
+
+// joinOurs joins what the engines are that we make.
 func joinOurs(members ...stress.Member) stress.Joint {
 	limits := make([]shard.Joinable, len(members))
 	for i, m := range members {
@@ -16,6 +31,8 @@ func joinOurs(members ...stress.Member) stress.Joint {
 		case limiterEngine:
 			limits[i] = e.l
 		case shardEngine:
+			limits[i] = e.For(m.Key)
+		case tableEngine:
 			limits[i] = e.For(m.Key)
 		}
 	}

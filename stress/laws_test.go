@@ -3,6 +3,7 @@ package stress_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -29,6 +30,11 @@ var subjects = []stress.Subject{
 	{Name: "shard.Limiter/shards=1", New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
 		return shardEngine{shard.New[uint64](limit, shard.WithClock(c), shard.WithShards(1), shard.WithStats())}
 	}},
+	{Name: "shard.Table", New: newTableEngine, NewCapped: newCappedTable, Room: roomOfTable, Join: joinOurs},
+	{Name: "shard.Table/capacity=1", New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
+		return tableEngine{shard.NewTable[uint64](limit, 1, shard.WithClock(c), shard.WithStats())}
+	}},
+	{Name: "shard.Table/pushed", New: newPushedEngine},
 	{Name: "mutex", New: newMutexEngine},
 }
 
@@ -127,7 +133,7 @@ func (e limiterEngine) Reserve(_ uint64, n int) stress.Reservation {
 func (e limiterEngine) Debit(_ uint64, n int) gcra.Decision { return e.l.Debit(n) }
 func (e limiterEngine) SetLimit(limit gcra.Limit)           { e.l.SetLimit(limit) }
 
-// A shard.Limiter is an Engine, a Waiter, a Keeper, a Debtor and a Changer as
+// A shard.Limiter is an Engine, a Waiter, a Sweeper, a Debtor and a Changer as
 // it is.
 type shardEngine struct{ *shard.Limiter[uint64] }
 
@@ -147,6 +153,82 @@ func newCappedEngine(limit gcra.Limit, c clock.Clock, keys int, admit bool) stre
 	}
 	return shard.New[uint64](limit, shard.WithClock(c), shard.WithMaxKeys(keys, policy))
 }
+
+// A shard.Table is all that but a Sweeper: it forgets only to make room.
+type tableEngine struct{ *shard.Table[uint64] }
+
+func newTableEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
+	return tableEngine{shard.NewTable[uint64](limit, 1000, shard.WithClock(c))}
+}
+
+func (e tableEngine) Reserve(key uint64, n int) stress.Reservation {
+	r := e.Table.Reserve(key, n)
+	return &r
+}
+
+func newCappedTable(limit gcra.Limit, c clock.Clock, keys int, admit bool) stress.Engine {
+	policy := shard.Refuse
+	if admit {
+		policy = shard.Admit
+	}
+	return tableEngine{shard.NewTable[uint64](limit, keys, shard.WithClock(c), shard.WithMaxKeys(keys, policy))}
+}
+
+// roomOfTable is the number of slots: four in a bucket, the capacity at 0.68 of
+// those in which a key may begin, which are 12 at least, and five buckets more.
+func roomOfTable(keys int) int {
+	return 4 * (max(int(float64(keys)/0.68/4)+1, 12) + 5)
+}
+
+// pushedEngine is a table so small that the suite's keys are pushed out by
+// guests, which come after decisions. It does not count its keys, which
+// the guests are among. There are few enough of them to leave room.
+type pushedEngine struct {
+	t      *shard.Table[uint64]
+	guests *atomic.Uint64
+}
+
+const guests = 12
+
+func newPushedEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
+	return pushedEngine{shard.NewTable[uint64](limit, 1, shard.WithClock(c)), new(atomic.Uint64)}
+}
+
+func (e pushedEngine) guest() {
+	if n := e.guests.Add(1); n%3 == 0 {
+		e.t.Allow(1<<63 + n%guests)
+	}
+}
+
+func (e pushedEngine) AllowN(key uint64, n int) bool {
+	defer e.guest()
+	return e.t.AllowN(key, n)
+}
+
+func (e pushedEngine) Take(key uint64, n int) gcra.Decision {
+	defer e.guest()
+	return e.t.Take(key, n)
+}
+
+func (e pushedEngine) TakeUpTo(key uint64, n int) gcra.Decision {
+	defer e.guest()
+	return e.t.TakeUpTo(key, n)
+}
+
+func (e pushedEngine) Peek(key uint64, n int) gcra.Decision { return e.t.Peek(key, n) }
+func (e pushedEngine) Reset(key uint64)                     { e.t.Reset(key) }
+
+func (e pushedEngine) WaitN(ctx context.Context, key uint64, n int) error {
+	return e.t.WaitN(ctx, key, n)
+}
+
+func (e pushedEngine) Reserve(key uint64, n int) stress.Reservation {
+	r := e.t.Reserve(key, n)
+	return &r
+}
+
+func (e pushedEngine) Debit(key uint64, n int) gcra.Decision { return e.t.Debit(key, n) }
+func (e pushedEngine) SetLimit(limit gcra.Limit)             { e.t.SetLimit(limit) }
 
 // mutexEngine is the reference: one lock around one decision, and no key is
 // ever forgotten.

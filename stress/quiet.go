@@ -42,7 +42,7 @@ func quiet(_ *testing.T, s Subject) error {
 			return errorf("%s: %v allocations", row.what, n)
 		}
 	}
-	if keeper, ok := e.(Keeper); ok {
+	if keeper, ok := e.(Sweeper); ok {
 		clk.Advance(2e6 * time.Second)
 		keeper.Sweep()
 	}

@@ -38,6 +38,11 @@ type Subject struct {
 	// NewCapped, if set, returns one that remembers at most keys keys and
 	// refuses others, or admits them.
 	NewCapped func(limit gcra.Limit, c clock.Clock, keys int, admit bool) Engine
+	// Room, if set, returns how many keys one with that cap may remember. It is
+	// for limiters that remember more than they promise as chance will have it,
+	// and that take a full bucket for room a tick after it is full. If it is not
+	// set, the cap is exact, and there is room at once.
+	Room func(keys int) int
 	// OneKey says that there is one bucket, whatever the key.
 	OneKey bool
 	// Join, if set, joins buckets of engines that New made; the same one may be
@@ -59,9 +64,15 @@ type Waiter interface {
 	WaitN(ctx context.Context, key uint64, n int) error
 }
 
-// A Keeper is an Engine that remembers keys and forgets them.
+// A Keeper is an Engine that remembers keys.
 type Keeper interface {
 	Len() int
+}
+
+// A Sweeper is a Keeper that forgets keys when it is told to. Others forget
+// them only to make room.
+type Sweeper interface {
+	Keeper
 	Sweep() (forgotten int)
 }
 

@@ -116,6 +116,7 @@ type twin struct {
 	gen         *gatomic.Generation
 	flaw        string
 	most        int
+	least       int // the keys that it was made for, if there may be more
 	admit       bool
 
 	mu    sync.Mutex
@@ -213,6 +214,17 @@ func (e *twin) insert(key uint64, at gcra.Instant, n int, op op) (gcra.Decision,
 	next, d := op(&e.limit, e.fresh, at, n)
 	if next == e.fresh {
 		return d, true
+	}
+	if e.least > 0 && len(e.cells) >= e.least {
+		switch e.flaw {
+		case "charges the refused":
+			e.put(key, next, at)
+			fallthrough
+		case "keeps room":
+			return gcra.Refuse(&e.limit, at, n), true
+		case "passes the refused":
+			return d, true
+		}
 	}
 	if len(e.cells) >= e.most {
 		switch {
