@@ -54,7 +54,7 @@ func (p *protocol) resetStep(w *world, a *actor, o order) {
 			if c.word = deadWord; p.flaw == resetKeepsValue {
 				c.word = -a.word
 			}
-			w.forgetCharges()
+			w.forget(w.now)
 			a.finish(o)
 		}
 		return
@@ -93,7 +93,7 @@ func (p *protocol) cancelStep(w *world, a *actor, o order, who int) {
 	case cancelSwap:
 		if a.pc = cancelWord; c.word == a.word {
 			c.word = a.next
-			p.giveBack(w, who, a.mine, a.word-a.next)
+			w.returned(who, int8(int64(a.word-a.next)*quarters/p.ticks(a.mine)))
 			a.finish(o)
 		}
 	}

@@ -13,35 +13,25 @@ import (
 // interleaving of them.
 
 const (
-	quarters = 4 // of a token: what balances are counted in
 	deadWord = math.MinInt8
 	nobody   = -1
-	gensMost = 4 // generations
 	cellMost = 6 // cells that somebody can still see
 	actors   = 4 // the last one is the clock's hand
-	logMost  = 6
 )
 
 // world is all that a search remembers: a comparable value without pointers.
 type world struct {
+	eras
+	tally
 	now    int8
-	gens   int8            // published; the last one is current
-	since  [gensMost]int8  // S + 1; 0 is not read yet
 	entry  int8            // the cell in the map
 	lock   int8            // of the map: the actor that holds it, plus one
 	cells  [cellMost]mcell // those that nobody sees any more are zero
 	actors [actors]actor
-	log    [logMost]charge // in the order of their dates; sorted, so that it does not tell what came first
-	logged int8
-	reset  int8 // the instant of the last reset
 }
 
 // mcell is a cell: a word, with the sign for frozen.
 type mcell struct{ gen, word int8 }
-
-// charge is what was taken: quarters of a token at an instant, by a decision
-// under a generation.
-type charge struct{ date, gen, kept, by int8 }
 
 type actor struct {
 	op, pc, ret int8 // the operation it is at, the step, and where to go on after reading the generation
@@ -67,7 +57,9 @@ type kind uint8
 const (
 	idle    kind = iota
 	take         // n tokens or none
+	peek         // what take would decide
 	book         // n tokens, to be cancelled by the next order
+	pace         // book, by the key's schedule
 	cancel       // the booking
 	sweep        // forget the key if it is full
 	change       // publish the next generation
@@ -101,31 +93,24 @@ const (
 
 // A protocol is a model with its actors' programs.
 type protocol struct {
+	rates
 	flaw     flaw
-	limits   []gcra.Limit // of the generations
 	programs [actors][]order
 	loaded   bool // the key has a full cell at the beginning
 	single   bool // atomic.Limiter: a pointer for the map, always with a cell
 }
 
-func (p *protocol) limit(gen int8) *gcra.Limit { return &p.limits[gen] }
-
-// since is the reading that a generation begins with.
-func (w *world) start(gen int8) time.Duration { return time.Duration(w.since[gen] - 1) }
-
 // at is the instant of a reading under a generation.
 func (p *protocol) at(w *world, gen, now int8) gcra.Instant {
-	reading := time.Duration(now)
-	if p.flaw != beforeSince {
-		reading = max(reading, w.start(gen))
+	if p.flaw == beforeSince {
+		return gcra.At(p.limit(gen), time.Duration(now))
 	}
-	return gcra.At(p.limit(gen), reading)
+	return p.rates.at(&w.eras, gen, now)
 }
 
 // fresh is the TAT of a key without a cell.
 func (p *protocol) fresh(w *world, gen int8) int8 {
-	l := p.limit(0)
-	return p.forward(w, int8(gcra.Fresh(l, gcra.At(l, 0))), 0, gen)
+	return p.forward(w, p.rates.fresh(), 0, gen)
 }
 
 // forward converts a TAT from one generation to a later one.
@@ -136,12 +121,7 @@ func (p *protocol) forward(w *world, tat, from, to int8) int8 {
 	if p.flaw == parityBit {
 		from = to - 1 // all that a bit tells
 	}
-	for g := from; g < to; g++ {
-		old, next := p.limit(g), p.limit(g+1)
-		s := w.start(g + 1)
-		tat = int8(gcra.Convert(int64(tat), old, gcra.At(old, s), next, gcra.At(next, s)))
-	}
-	return tat
+	return p.rates.forward(&w.eras, tat, from, to)
 }
 
 // same tells whether a cell of one generation is one of the other.
@@ -193,42 +173,7 @@ func (p *protocol) note(w *world, who int, a *actor, o order, cell int8) {
 		c.date, c.by = a.slot-1, int8(who+1)
 		a.holds, a.held, a.mine = true, cell, a.gen
 	}
-	i := w.logged
-	for i > 0 && c.before(w.log[i-1]) {
-		w.log[i] = w.log[i-1]
-		i--
-	}
-	w.log[i] = c
-	w.logged++
-}
-
-func (c charge) before(d charge) bool {
-	if c.date != d.date {
-		return c.date < d.date
-	}
-	if c.gen != d.gen {
-		return c.gen < d.gen
-	}
-	return c.by < d.by || c.by == d.by && c.kept < d.kept
-}
-
-// forgetCharges is what a reset does to the past.
-func (w *world) forgetCharges() { w.log, w.logged, w.reset = [logMost]charge{}, 0, w.now }
-
-// giveBack takes ticks that came back out of an actor's charge.
-func (p *protocol) giveBack(w *world, who int, gen, ticks int8) {
-	for i := range w.log[:w.logged] {
-		if w.log[i].by == int8(who+1) {
-			w.log[i].kept -= int8(int64(ticks) * quarters / p.ticks(gen))
-		}
-	}
-}
-
-// ticks is how many a token has.
-func (p *protocol) ticks(gen int8) int64 {
-	l := p.limit(gen)
-	b, _ := gcra.Book(l, 1, gcra.At(l, 0), 1, 1)
-	return b.Cost
+	w.tally.add(c)
 }
 
 // add puts a new cell into the map.

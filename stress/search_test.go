@@ -2,7 +2,6 @@ package stress_test
 
 import (
 	"fmt"
-	"hash/maphash"
 	"strings"
 	"testing"
 	"time"
@@ -106,15 +105,20 @@ var scenarios = []scenario{
 	{"loaded full, started empty", "sf", 1, loaded, 2, []string{"t", "w", "s"}},
 }
 
-func (s scenario) protocol(f flaw) *protocol {
-	p := &protocol{flaw: f, loaded: s.start == loaded, single: strings.HasPrefix(s.name, "one pointer")}
+func (s scenario) generations() (limits []gcra.Limit) {
 	for _, letter := range s.limits {
 		l := gcra.Every(time.Duration(map[rune]int{'f': 1, 's': 4}[letter])).Burst(s.burst)
 		if s.start != -1 {
 			l = l.Start(max(s.start, 0))
 		}
-		p.limits = append(p.limits, l)
+		limits = append(limits, l)
 	}
+	return limits
+}
+
+func (s scenario) protocol(f flaw) *protocol {
+	p := &protocol{flaw: f, loaded: s.start == loaded, single: strings.HasPrefix(s.name, "one pointer")}
+	p.limits = s.generations()
 	for i, program := range s.programs {
 		for _, letter := range program {
 			p.programs[i] = append(p.programs[i], map[rune]order{
@@ -129,11 +133,8 @@ func (s scenario) protocol(f flaw) *protocol {
 	return p
 }
 
-// search visits every world that can come to be, each once, and returns how
-// many there are, or the way to one that breaks a promise.
 func (p *protocol) search() (visited int, err error) {
-	first := world{gens: 1, entry: nobody}
-	first.since[0] = 1
+	first := world{eras: eras{gens: 1, since: [gensMost]int8{1}}, entry: nobody}
 	if p.loaded || p.single {
 		first.add(0, p.fresh(&first, 0))
 	}
@@ -143,42 +144,14 @@ func (p *protocol) search() (visited int, err error) {
 	for i := range first.actors {
 		first.actors[i].cell = nobody
 	}
-	// By 64 bits of hash: that two of a few million worlds share them, so that
-	// one is left out, has a chance of one in a million.
-	seed := maphash.MakeSeed()
-	seen := map[uint64]struct{}{maphash.Comparable(seed, first): {}}
-	var path [][3]int8 // actor, operation, step
-	var visit func(w *world) error
-	visit = func(w *world) error {
-		if p.done(w) {
-			if err := p.audit(w); err != nil {
-				return fmt.Errorf("%w, after %v", err, path)
-			}
-		}
-		for who := range w.actors {
-			next := *w
-			if !p.step(&next, who) {
-				continue
-			}
-			hash := maphash.Comparable(seed, next)
-			if _, known := seen[hash]; known {
-				continue
-			}
-			seen[hash] = struct{}{}
-			path = append(path, [3]int8{int8(who), w.actors[who].op, w.actors[who].pc})
-			if err := visit(&next); err != nil {
-				return err
-			}
-			path = path[:len(path)-1]
-		}
-		return nil
-	}
-	err = visit(&first)
-	return len(seen), err
+	return explore(p, first)
 }
 
-// done tells whether all have ended, the clock's hand apart.
-func (p *protocol) done(w *world) bool {
+func (p *protocol) hands() int { return actors }
+
+func (p *protocol) wrong(*world) error { return nil }
+
+func (p *protocol) ended(w *world) bool {
 	for who := range actors - 1 {
 		if int(w.actors[who].op) < len(p.programs[who]) {
 			return false
@@ -187,55 +160,13 @@ func (p *protocol) done(w *world) bool {
 	return true
 }
 
-// audit replays the charges in the order of their dates on an exact bucket,
-// which keeps its tokens when the limit changes. It is never overdrawn: that
-// is the window law. What the key has at the end is no more than that bucket,
-// or a charge was lost; and a key without charges since its reset reads as one
-// never seen.
 func (p *protocol) audit(w *world) error {
-	gen, last := int8(0), int8(0)
-	level := int(p.limits[0].Capacity()) * quarters
-	if l := p.limit(0); gcra.Fresh(l, gcra.At(l, 0)) > 1 && !p.loaded {
-		level = 0 // started empty
-	}
-	burst := level
-	fill := func(date int8) {
-		level += int(date-last) * quarters / int(p.ticks(gen))
-		burst = p.limit(gen).Capacity() * quarters
-		level, last = min(level, burst), date
-	}
-	through := func(date, to int8) {
-		for g := gen + 1; g < w.gens; g++ {
-			s := w.since[g] - 1
-			if s > date || s == date && g > to {
-				break
-			}
-			fill(s)
-			gen = g
-			level = min(level, p.limit(g).Capacity()*quarters)
-		}
-		fill(date)
-	}
-	for _, c := range w.log[:w.logged] {
-		through(max(c.date, w.reset), c.gen) // no credit for an instant before it
-		if level -= int(c.kept); level < 0 {
-			return fmt.Errorf("overdrawn by %d quarters of a token at %d: %+v, S+1 %v", -level, c.date, w.log[:w.logged], w.since)
-		}
-	}
-	end := max(w.now, last)
-	through(end, w.gens-1)
-	has := p.has(w, end)
-	if has > level {
-		return fmt.Errorf("%d quarters of a token are there at %d, %d after the charges %+v, S+1 %v", has, end, level, w.log[:w.logged], w.since)
-	}
-	rounded := 0 // less than a tick at each change
-	for g := int8(1); g < w.gens; g++ {
-		rounded += quarters/int(p.ticks(g)) - 1
-	}
-	if w.logged == 0 && has < level-rounded {
-		return fmt.Errorf("%d quarters of a token are there at %d without a charge, want %d", has, end, level)
-	}
-	return nil
+	return p.rates.audit(&w.eras, &w.tally, p.loaded, w.now, func(end int8) int { return p.has(w, end) })
+}
+
+// label is an operation and a step of it.
+func (p *protocol) label(w *world, who int) string {
+	return fmt.Sprintf("%d.%d", w.actors[who].op, w.actors[who].pc)
 }
 
 // has is the balance that a look at the key finds.

@@ -55,9 +55,9 @@ const (
 
 // step lets an actor do its next step, and reports false if it has none or has
 // to wait for the map's lock.
-func (p *protocol) step(w *world, who int) bool {
+func (p *protocol) step(w *world, who, way int) bool {
 	a := &w.actors[who]
-	if int(a.op) == len(p.programs[who]) {
+	if way > 0 || int(a.op) == len(p.programs[who]) {
 		return false
 	}
 	o := p.programs[who][a.op]
