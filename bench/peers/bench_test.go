@@ -9,8 +9,18 @@ import (
 )
 
 // while is run for a benchmark, which counts by itself.
-func (w *walk[K]) while(more func() bool, allow func(K) bool) {
-	keys, at, asks, granted := w.keys, w.at, 0, 0
+func (w *walk[K]) while(more func() bool, i *instance[K]) {
+	if i.many != nil {
+		for n := batch; n == batch; {
+			n = 0
+			for n < batch && more() {
+				n++
+			}
+			w.run(i, n)
+		}
+		return
+	}
+	keys, allow, at, asks, granted := w.keys, i.allow, w.at, 0, 0
 	for more() {
 		if allow(keys[at]) {
 			granted++
@@ -23,56 +33,79 @@ func (w *walk[K]) while(more func() bool, allow func(K) bool) {
 	w.at, w.asks, w.granted = at, w.asks+asks, w.granted+granted
 }
 
-func bench[K comparable](b *testing.B, s subject[K], l limit, c claim, set keyset[K]) {
-	i := s.open(l)
-	defer i.stop()
-	if err := fill(i, set.stored); err != nil {
-		b.Fatal(err)
-	}
-	walks := set.walks(len(set.asked))
-	var ids atomic.Int64
-	runtime.GC()
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		walks[ids.Add(1)-1].while(pb.Next, i.allow)
+// bench fills the subject once, for all the runs in which the number of
+// requests is found.
+func bench[K comparable](b *testing.B, name string, s subject[K], l limit, keys func() keyset[K], ph phase) {
+	var (
+		i    *instance[K]
+		c    claim
+		open = func() (err error) {
+			set := keys()
+			if set.audited != nil {
+				return set.audited
+			}
+			opened := s.open(l, len(set.stored))
+			i, c = &opened, set.claims[ph.dist]
+			if c.lost, err = fill(s, i, set.stored); err != nil {
+				return err
+			}
+			i.empty(set.stored, ph.mix)
+			c.mix = ph.mix
+			return nil
+		}
+	)
+	b.Run(name+"/lib="+s.lib, func(b *testing.B) {
+		if i == nil {
+			if err := open(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n := len(keys().asked[ph.dist]); runtime.GOMAXPROCS(0) > n {
+			b.Skipf("there are keys for %d goroutines", n)
+		}
+		walks := keys().walks(ph.dist, runtime.GOMAXPROCS(0))
+		var ids atomic.Int64
+		runtime.GC()
+		b.ReportAllocs()
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			walks[ids.Add(1)-1].while(pb.Next, i)
+		})
+		b.StopTimer()
+		// So many keys are certain: a walk asks about no key of an even order
+		// twice before it has been through all.
+		c.least = 0
+		if ph.dist != zipf {
+			for _, w := range walks {
+				c.least = max(c.least, min(w.asks, c.keys))
+			}
+		}
+		p, err := check(c, walks)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(p.touched), "keys")
+		b.ReportMetric(100*p.share, "%granted")
 	})
-	b.StopTimer()
-	if err := check(c, walks); err != nil {
-		b.Fatal(err)
+	if i != nil {
+		i.stop()
 	}
-	// A walk asks about no key twice before it has been through all.
-	busiest := 0
-	for _, w := range walks {
-		busiest = max(busiest, w.asks)
-	}
-	if got, want := touched(walks), min(busiest, c.keys); got != want {
-		b.Fatalf("asked about %d different keys, want %d", got, want)
-	}
-	b.ReportMetric(float64(touched(walks)), "keys")
 }
 
 // BenchmarkHot asks about one key.
 func BenchmarkHot(b *testing.B) {
-	for _, granted := range []bool{true, false} {
-		name, l := "granted", hotGranted()
-		if !granted {
-			name, l = "refused", allRefused()
-		}
-		for _, shape := range []struct {
-			name     string
-			subjects []subject[string]
-		}{
-			{"one", single()},
-			{"map", stringKeyed()},
-		} {
-			for _, s := range shape.subjects {
-				if s.yields && !granted {
-					continue
-				}
-				b.Run(fmt.Sprintf("case=%s/shape=%s/lib=%s", name, shape.name, s.lib), func(b *testing.B) {
-					bench(b, s, l, claim{1, granted}, stringKeys(1, runtime.GOMAXPROCS(0)))
-				})
+	set := sync.OnceValue(func() keyset[string] { return newKeyset(stringKeys(), 1, runtime.NumCPU(), lone) })
+	for _, shape := range []struct {
+		name     string
+		subjects []subject[string]
+	}{
+		{"one", single()},
+		{"map", stringKeyed()},
+	} {
+		for _, s := range shape.subjects {
+			bench(b, fmt.Sprintf("case=%s/shape=%s", granted, shape.name), s, hotGranted(), set, phase{lone, granted})
+			if !s.yields {
+				bench(b, fmt.Sprintf("case=%s/shape=%s", refused, shape.name), s, allRefused(), set, phase{lone, refused})
 			}
 		}
 	}
@@ -80,15 +113,28 @@ func BenchmarkHot(b *testing.B) {
 
 // BenchmarkKeys asks about many keys, all present.
 func BenchmarkKeys(b *testing.B) {
-	n := defaultKeys
+	sizes := []int{1_000, 1_000_000, 8_000_000}
 	if testing.Short() {
-		n = 1024
+		sizes = sizes[:1]
 	}
-	set := sync.OnceValue(func() keyset[string] { return stringKeys(n, runtime.GOMAXPROCS(0)) })
-	for _, s := range stringKeyed() {
-		b.Run(fmt.Sprintf("keys=%s/type=string/case=granted/lib=%s", count(n), s.lib), func(b *testing.B) {
-			bench(b, s, keysGranted(), claim{n, true}, set())
-		})
+	for _, n := range sizes {
+		benchKeys(b, stringKeys(), stringKeyed(), n)
+		benchKeys(b, uintKeys(), uintKeyed(), n)
+	}
+}
+
+func benchKeys[K comparable](b *testing.B, k kind[K], subjects []subject[K], n int) {
+	set := sync.OnceValue(func() keyset[K] { return newKeyset(k, n, runtime.NumCPU(), uniform, zipf) })
+	for _, dist := range []dist{uniform, zipf} {
+		for _, mix := range []mix{granted, mixed, refused} {
+			for _, s := range subjects {
+				if mix != granted && !s.drains() {
+					continue
+				}
+				name := fmt.Sprintf("keys=%s/type=%s/dist=%s/case=%s", count(n), k.name, dist, mix)
+				bench(b, name, s, keysGranted(), set, phase{dist, mix})
+			}
+		}
 	}
 }
 

@@ -143,7 +143,8 @@ func pace(p pacer, perSecond, loops int, d time.Duration) (delivery, error) {
 	}, nil
 }
 
-func pacingTrials(cfg config) (trials []trial, err error) {
+func pacingPlan(cfg config) (plan, error) {
+	var pl plan
 	for _, n := range loops() {
 		for _, perSecond := range paces() {
 			group := fmt.Sprintf("rate=%d loops=%d busy=%s", perSecond, n, cfg.busy)
@@ -151,7 +152,7 @@ func pacingTrials(cfg config) (trials []trial, err error) {
 				if p.spins && n > 1 {
 					continue
 				}
-				trials = append(trials, trial{group, p.lib, func() ([]point, error) {
+				pl.add(trial{group: group, lib: p.lib, run: func() ([]point, error) {
 					stop, err := occupy(cfg.busy, cfg.mostCores())
 					if err != nil {
 						return nil, err
@@ -165,7 +166,7 @@ func pacingTrials(cfg config) (trials []trial, err error) {
 			}
 		}
 	}
-	return trials, nil
+	return pl, nil
 }
 
 // gapColumns name what a pacing trial gives besides the share.

@@ -1,21 +1,11 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"sync"
+	"hash/maphash"
+	"math"
+	"math/bits"
 	"sync/atomic"
 	"time"
-
-	"github.com/puzpuzpuz/xsync/v3"
-	"github.com/sethvargo/go-limiter/memorystore"
-	"go.uber.org/ratelimit"
-	"golang.org/x/time/rate"
-
-	gatomic "github.com/weir-go/weir/atomic"
-	"github.com/weir-go/weir/clock"
-	"github.com/weir-go/weir/gcra"
-	"github.com/weir-go/weir/shard"
 )
 
 // A limit is n tokens per period and a burst, for each library to put in its
@@ -28,34 +18,56 @@ type limit struct {
 
 // In the granted cases the burst is never used up, so that nothing is refused
 // at any speed. Of many keys each must still owe time when the last one comes,
-// or a library that forgets idle keys would be timed making them again.
-func hotGranted() limit  { return limit{1000, time.Second, 1 << 40} }
-func keysGranted() limit { return limit{1, time.Hour, 1 << 18} }
+// or a library that forgets idle keys would be timed making them again. All
+// fit the range of every library: one adds burst times interval to a Unix time
+// in nanoseconds, which leaves 238 years.
+func hotGranted() limit  { return limit{1000, time.Second, math.MaxInt32} }
+func keysGranted() limit { return limit{1, 5 * time.Minute, 1 << 24} }
 func allRefused() limit  { return limit{1, time.Hour, 1} }
 
-func (l limit) weir() gcra.Limit { return gcra.Per(l.n, l.per).Burst(l.burst) }
+// interval is the time a token takes.
+func (l limit) interval() time.Duration { return l.per / time.Duration(l.n) }
 
-func (l limit) xtime() *rate.Limiter {
-	return rate.NewLimiter(rate.Limit(float64(l.n)/l.per.Seconds()), l.burst)
-}
+// fillTime is the window of libraries that refill in windows, not
+// continuously: the time in which an empty bucket fills.
+func (l limit) fillTime() time.Duration { return l.interval() * time.Duration(l.burst) }
 
 // A subject is one library, set up to limit keys.
 type subject[K comparable] struct {
-	lib  string
-	open func(limit) instance[K]
+	lib string
+	// open makes an instance that will be asked about so many keys.
+	open func(l limit, keys int) instance[K]
 	// yields marks what grants everything: the bare harness, and a library
 	// that has no way to refuse.
 	yields bool
+	// bare marks the harness with nothing in it.
+	bare bool
+	// variant marks what differs from another subject only in the clock or in
+	// how it is asked, and so weighs the same.
+	variant bool
+	// sized marks what needs that number and has its memory from the start.
+	sized bool
+}
+
+// spare is how many of n new keys may find no room: of a table of a fixed size,
+// one in a million. It says so, and it grants fewer, not more.
+func (s subject[K]) spare(n int) int {
+	if s.sized && !s.yields {
+		return 1 + n/1_000_000
+	}
+	return 0
 }
 
 // An instance is a subject at work. What it does not need is nil.
 type instance[K comparable] struct {
 	allow func(K) bool
-	len   func() int // how many keys it remembers, where the library can tell
+	many  func([]K, []bool) // allow for several keys, in place of it where timed
+	len   func() int        // how many keys it remembers, where the library can tell
+	drain func(K)           // takes all whole tokens of a key, where the library can
 	close func()
 }
 
-func (i instance[K]) stop() {
+func (i *instance[K]) stop() {
 	if i.close != nil {
 		i.close()
 	}
@@ -66,159 +78,103 @@ const ours = "weir"
 
 // single are the limiters of one thing: they do not look at the key.
 func single() []subject[string] {
-	return []subject[string]{
-		{lib: "none", open: openNone[string], yields: true},
-		{lib: ours, open: func(l limit) instance[string] {
-			limiter := gatomic.NewLimiter(l.weir())
-			return instance[string]{allow: func(string) bool { return limiter.Allow() }}
-		}},
-		{lib: "xtime", open: func(l limit) instance[string] {
-			limiter := l.xtime()
-			return instance[string]{allow: func(string) bool { return limiter.Allow() }}
-		}},
-		{lib: "uber", open: openUber, yields: true},
+	of := func(lib string, open func(limit) func() bool) subject[string] {
+		return subject[string]{lib: lib, open: func(l limit, _ int) instance[string] {
+			allow := open(l)
+			return instance[string]{allow: func(string) bool { return allow() }}
+		}}
 	}
+	subjects := []subject[string]{
+		{lib: "none", open: openNone[string], yields: true, bare: true},
+		{lib: "cas", yields: true, open: openOneCAS},
+		dated(subject[string]{yields: true, open: openOneCAS}),
+		of(ours, openOne()),
+	}
+	subjects = append(subjects, clockedOne()...)
+	return append(subjects, of("xtime", openXtime), subject[string]{lib: "uber", open: openUber, yields: true})
 }
 
-// keyed are those for keys of any type.
-func keyed[K comparable]() []subject[K] {
-	return []subject[K]{
-		{lib: "none", open: openNone[K], yields: true},
-		{lib: ours, open: openWeir[K]},
-		{lib: "xtime", open: openSyncMap[K]},
-		{lib: "xsync", open: openXsync[K]},
+// keyed are those for keys of any type; the floor is for one.
+func keyed[K comparable](cas func(limit, int) instance[K]) []subject[K] {
+	subjects := []subject[K]{
+		{lib: "none", open: openNone[K], yields: true, bare: true},
+		{lib: "cas", open: cas, yields: true, sized: true},
+		dated(subject[K]{open: cas, yields: true, sized: true}),
 	}
+	subjects = append(subjects, withClocks(subject[K]{lib: ours}, openWeir[K])...)
+	subjects = append(subjects, tables[K]()...)
+	return append(subjects,
+		subject[K]{lib: "xtime", open: openSyncMap[K]},
+		subject[K]{lib: "xtime-mutex", open: openMutexMap[K]},
+		subject[K]{lib: "xsync", open: openXsync[K]})
 }
+
+func uintKeyed() []subject[uint64] { return keyed(openUintCAS) }
 
 // stringKeyed adds those that know only strings.
 func stringKeyed() []subject[string] {
-	return append(keyed[string](), subject[string]{lib: "sethvargo", open: openMemorystore})
+	return append(keyed(openStringCAS),
+		subject[string]{lib: "sethvargo", open: openMemorystore},
+		subject[string]{lib: "throttled", open: openThrottled},
+		subject[string]{lib: "ulule", open: openUlule},
+		subject[string]{lib: "tollbooth", open: openTollbooth})
 }
 
-// openNone is the floor: what walking the keys and calling a function costs.
-func openNone[K comparable](limit) instance[K] {
+// openNone is what walking the keys and calling a function costs.
+func openNone[K comparable](limit, int) instance[K] {
 	return instance[K]{allow: func(K) bool { return true }}
 }
 
-func openWeir[K comparable](l limit) instance[K] { return openShards[K](l) }
-
-func openShards[K comparable](l limit, opts ...shard.Option) instance[K] {
-	limiter := shard.New[K](l.weir(), opts...)
-	return instance[K]{
-		allow: func(key K) bool { return limiter.Allow(key) },
-		len:   limiter.Len,
+// add is the floor of whatever counts: a bare compare-and-swap. It is tried
+// again only if another goroutine came between.
+func add(word *atomic.Int64) bool {
+	for {
+		if v := word.Load(); word.CompareAndSwap(v, v+1) {
+			return true
+		}
 	}
 }
 
-// openSyncMap is what the documentation of x/time leaves to its user.
-func openSyncMap[K comparable](l limit) instance[K] {
-	var limiters sync.Map
-	return instance[K]{
-		allow: func(key K) bool {
-			v, ok := limiters.Load(key)
-			if !ok {
-				v, _ = limiters.LoadOrStore(key, l.xtime())
-			}
-			return v.(*rate.Limiter).Allow()
-		},
-		len: func() (n int) {
-			limiters.Range(func(any, any) bool { n++; return true })
-			return n
-		},
-	}
+func openOneCAS(limit, int) instance[string] {
+	word := new(atomic.Int64)
+	return instance[string]{allow: func(string) bool { return add(word) }}
 }
 
-// openXsync is our cell in one map: what shards and forgetting add shows
-// beside it.
-func openXsync[K comparable](l limit) instance[K] {
-	type cell struct {
-		gatomic.Cell
-		limit *gcra.Limit
+// dated is the floor of whatever reads the system's clock first, which waits for
+// all loads before it: so one key's memory is not asked for while another's is
+// still on its way, as it is by swaps alone.
+func dated[K comparable](cas subject[K]) subject[K] {
+	open := cas.open
+	cas.lib, cas.variant = "cas-clock", true
+	cas.open = func(l limit, keys int) instance[K] {
+		i, start := open(l, keys), time.Now()
+		swap := i.allow
+		i.allow = func(key K) bool { return time.Since(start) >= 0 && swap(key) }
+		return i
 	}
-	clk, lim := clock.System(), l.weir()
-	born := clk.Now()
-	fresh := gcra.Fresh(&lim, gcra.At(&lim, 0))
-	cells := xsync.NewMapOf[K, *cell]()
-	return instance[K]{
-		allow: func(key K) bool {
-			at := gcra.At(&lim, clk.Now()-born)
-			c, ok := cells.Load(key)
-			if !ok {
-				c, _ = cells.LoadOrCompute(key, func() *cell {
-					c := &cell{limit: &lim}
-					c.Init(fresh)
-					return c
-				})
-			}
-			d, _ := c.Take(c.limit, at, 1)
-			return d.OK()
-		},
-		len: cells.Size,
-	}
+	return cas
 }
 
-func openMemorystore(l limit) instance[string] {
-	// It refills at whole intervals, so an interval is the time in which an
-	// empty bucket fills. The map starts at its default size.
-	store, err := memorystore.New(&memorystore.Config{
-		Tokens:   uint64(l.burst),
-		Interval: l.per / time.Duration(l.n) * time.Duration(l.burst),
-	})
-	if err != nil {
-		panic(err)
-	}
-	ctx := context.Background()
-	return instance[string]{
-		allow: func(key string) bool {
-			_, _, _, ok, err := store.Take(ctx, key)
-			return ok && err == nil
-		},
-		close: func() { store.Close(ctx) },
-	}
-}
+// casBytes is what the floor's array has for each key: as much as a Table.
+const casBytes = 24
 
-// openUber times Take, all that the library has. It knows no burst, so it gets
-// the highest rate that it can express, a token a nanosecond, with a second's
-// worth of slack: with the default of ten tokens a goroutine that was held up
-// for as many nanoseconds sleeps. From then on it counts as refused.
-func openUber(limit) instance[string] {
-	var clk sleepless
-	limiter := ratelimit.New(int(time.Second), ratelimit.WithSlack(int(time.Second)), ratelimit.WithClock(&clk))
-	return instance[string]{allow: func(string) bool {
-		limiter.Take()
-		return !clk.slept.Load()
+func casWords(keys int) []atomic.Int64 { return make([]atomic.Int64, keys*casBytes/8) }
+
+// openUintCAS swaps a random element of an array: the key says which, as these
+// keys look random.
+func openUintCAS(_ limit, keys int) instance[uint64] {
+	words := casWords(keys)
+	return instance[uint64]{allow: func(key uint64) bool {
+		at, _ := bits.Mul64(key, uint64(len(words)))
+		return add(&words[at])
 	}}
 }
 
-// A sleepless is the library's own clock that remembers if it was slept on.
-type sleepless struct{ slept atomic.Bool }
-
-func (*sleepless) Now() time.Time { return time.Now() }
-
-func (s *sleepless) Sleep(d time.Duration) {
-	s.slept.Store(true)
-	time.Sleep(d)
-}
-
-// probe proves that a subject limits, and limits each key by itself: a limiter
-// that grants all, or forgets which key it was asked about, would be fast.
-func probe[K comparable](s subject[K], keys []K) error {
-	const burst = 3
-	if s.yields {
-		return nil
-	}
-	i := s.open(limit{1, time.Hour, burst})
-	defer i.stop()
-	for round := range burst + 2 {
-		for _, key := range keys {
-			if got, want := i.allow(key), round < burst; got != want {
-				return fmt.Errorf("%s: request %d on key %v of %d: granted is %v, want %v with a burst of %d",
-					s.lib, round+1, key, len(keys), got, want, burst)
-			}
-		}
-	}
-	if i.len != nil && i.len() != len(keys) {
-		return fmt.Errorf("%s: remembers %d keys of %d", s.lib, i.len(), len(keys))
-	}
-	return nil
+// openStringCAS has to hash the key first.
+func openStringCAS(_ limit, keys int) instance[string] {
+	words, seed := casWords(keys), maphash.MakeSeed()
+	return instance[string]{allow: func(key string) bool {
+		at, _ := bits.Mul64(maphash.String(seed, key), uint64(len(words)))
+		return add(&words[at])
+	}}
 }
