@@ -15,6 +15,7 @@ import (
 	// A change of these has to be a change of this test: go test caches.
 	_ "github.com/weir-go/weir/atomic"
 	_ "github.com/weir-go/weir/clock"
+	_ "github.com/weir-go/weir/clock/tsc"
 	_ "github.com/weir-go/weir/gcra"
 	_ "github.com/weir-go/weir/shard"
 )
@@ -28,7 +29,7 @@ const (
 var known = []string{
 	"context", "encoding/json", "errors", "fmt", "io", "io/fs", "log", "math", "net/http", "net/http/httptest", "net/netip",
 	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
-	module + "/atomic", module + "/clock", module + "/gcra", module + "/shard",
+	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/shard",
 }
 
 // drivers call what a block only declares: the body of an Example.
