@@ -44,11 +44,12 @@ type block struct {
 // run is how many buckets in a row a key may be in, in each of two places. With 4
 // the share of keys that find no slot is below 10⁻⁶ as a table fills, and 10⁻⁵
 // once it has grown old: when as many keys owe as it is made for, and one comes
-// for each that goes. With 6 it is below 10⁻⁷.
+// for each that goes. With 6 that is 5·10⁻⁸ (TestTableShareInOldAge).
 const run = 6
 
-// fill is how full the slots are at the declared capacity: 23.5 bytes a key.
-const fill = 0.68
+// fill is the percentage of slots that are taken at the declared capacity: that
+// makes 23.5 bytes a key.
+const fill = 68
 
 func newBlock(gen *gatomic.Generation, homes uint64) *block {
 	n := homes + run - 1

@@ -88,7 +88,7 @@ func NewTable[K comparable](limit gcra.Limit, capacity int, opts ...Option) *Tab
 	if cfg.most != 0 && cfg.most != int64(capacity) {
 		panic(fmt.Sprintf("weir: NewTable: WithMaxKeys(%d) and capacity %d", cfg.most, capacity))
 	}
-	homes := max(uint64(float64(capacity)/fill/float64(len(bucket{})))+1, 2*run)
+	homes := max(uint64(capacity)*100/(fill*uint64(len(bucket{})))+1, 2*run)
 	t := &Table[K]{
 		seed: maphash.MakeSeed(), policy: cfg.policy, report: newReport[K](&cfg),
 		stripes: make([]stripe, 1<<min(bits.Len64(homes/32), 10)),

@@ -87,10 +87,10 @@
 // # What a reading costs
 //
 //	counter   14 ns  hrtime.RDTSCP, alone
-//	tsc       17 ns  and 137 for the one in a life that draws a line
-//	System    23 ns
+//	tsc       17 ns  and 125 for the one in a life that draws a line
+//	System    22 ns
 //
-// (Medians of seven runs of go test -bench 'Now|Renew' ./clock/tsc, Xeon at 2.6 GHz,
+// (Medians of five runs of go test -bench 'Now|Renew' ./clock/tsc, Xeon at 2.6 GHz,
 // Go 1.26.8.) Some 20 readings a second draw a line: at 20 000 readings a second
 // and more they lie beyond the 99.9th percentile. A limiter that is asked less than
 // 20 times a second draws one at every decision, and is better off with System.
