@@ -64,8 +64,9 @@
 // While nothing happens to the machine: within 50 µs of it in the first 60 lives
 // (New accepts 244 ppm, which are 13 µs of a life at 2.6 GHz and 33 at 1 GHz),
 // then within a microsecond or two, half of the widest sample that is accepted at
-// once. In six minutes on two cores that others kept busy it was never more than
-// 0.3 µs ahead or 0.6 behind (TestLong with -long 6m). While the kernel slews its own
+// once. In four minutes, with both cores kept busy for half of them, it was never
+// more than 0.12 µs ahead or 0.47 behind (TestLong with -long 4m). While the
+// kernel slews its own
 // clock, by at most 500 ppm, this one is late by a life in following, which makes
 // 26 µs.
 //
