@@ -66,9 +66,8 @@
 // then within a microsecond or two, half of the widest sample that is accepted at
 // once. In four minutes, with both cores kept busy for half of them, it was never
 // more than 0.12 µs ahead or 0.47 behind (TestLong with -long 4m). While the
-// kernel slews its own
-// clock, by at most 500 ppm, this one is late by a life in following, which makes
-// 26 µs.
+// kernel slews its own clock, by at most 500 ppm, this one is late by a life in
+// following, which makes 26 µs.
 //
 // If the counter jumps ahead, because the machine slept or was moved to another
 // host, the clock is ahead by one life at most, and right again at the end of the
