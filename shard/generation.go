@@ -67,8 +67,14 @@ func (l *Limiter[K]) Move(key K, to *Limiter[K]) error {
 	if l == to {
 		return nil
 	}
-	now, c, g := l.find(l.bin(key), key)
-	tat, at := balance(c, g), g.At(now)
+	from := l.bin(key)
+	now, c, g := l.find(from, key)
+	tat := balance(c, g)
+	for !l.still(from, key, c, g) {
+		now, c, g = l.find(from, key)
+		tat = balance(c, g)
+	}
+	at := g.At(now)
 	b := to.bin(key)
 	for {
 		now, c, there := to.find(b, key)

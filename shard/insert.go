@@ -11,12 +11,12 @@ import (
 type take func(l *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision)
 
 // takeNew decides for a key that has no cell, or one whose life is over: dead,
-// frozen, or of an older generation. It is not done if the key has got a cell
-// of the current generation meanwhile.
+// frozen, or of an older generation. It is not done if the key has got another
+// cell meanwhile.
 func (l *Limiter[K]) takeNew(b *bin[K], key K, c *cell, g *gatomic.Generation, now time.Duration, n int, op take) (gcra.Decision, bool) {
 	tat := balance(c, g)
 	if next, d := op(g.Limit(), tat, g.At(now), n); next == tat {
-		return d, true // nothing to write, and so no cell
+		return d, l.still(b, key, c, g) // nothing to write, and so no cell
 	}
 	return l.takeInsert(b, key, n, op)
 }
@@ -36,7 +36,7 @@ func (l *Limiter[K]) bookNew(bin *bin[K], key K, c *cell, t gatomic.Turn, n int)
 	g := l.core.Current()
 	tat := balance(c, g)
 	if b, d := t.Book(g, tat, n); !d.OK() || b.End == tat {
-		return place{turn: t, gen: g, b: b, d: d}, true
+		return place{turn: t, gen: g, b: b, d: d}, l.still(bin, key, c, g)
 	}
 	return l.bookInsert(bin, key, t, n)
 }

@@ -77,6 +77,19 @@ func (l *Limiter[K]) find(b *bin[K], key K) (now time.Duration, c *cell, g *gato
 	return now, c, l.core.Current()
 }
 
+// still reports whether what balance said of the cell is what the key had at one
+// instant, under that generation. A decision that writes nothing asks it before
+// it is given; one that writes reads all anew. Otherwise a cell that was found
+// before the key was charged, or reset, could be converted to a limit that was
+// set after that.
+func (l *Limiter[K]) still(b *bin[K], key K, c *cell, g *gatomic.Generation) bool {
+	if c != nil && c.gen == g && !c.Dead() {
+		return true // frozen or not: it was the key's until the generation's end
+	}
+	now, _ := b.cells.Load(key) // cells do not come back
+	return now == c && l.core.Current() == g
+}
+
 // balance returns the TAT of a key under the generation.
 func balance(c *cell, g *gatomic.Generation) int64 {
 	if c == nil {
@@ -133,12 +146,18 @@ func (l *Limiter[K]) TakeUpTo(key K, n int) gcra.Decision {
 // Peek tells what Take would decide, takes nothing and writes nothing. It does
 // not know whether there is room for a new key.
 func (l *Limiter[K]) Peek(key K, n int) gcra.Decision {
-	now, c, g := l.find(l.bin(key), key)
-	d := gcra.Peek(g.Limit(), balance(c, g), g.At(now), n)
-	if l.dry {
-		return d.DryRun()
+	b := l.bin(key)
+	for {
+		now, c, g := l.find(b, key)
+		d := gcra.Peek(g.Limit(), balance(c, g), g.At(now), n)
+		switch {
+		case !l.still(b, key, c, g):
+		case l.dry:
+			return d.DryRun()
+		default:
+			return d
+		}
 	}
-	return d
 }
 
 // Debit takes n tokens that were already used, whether they are there or not:
