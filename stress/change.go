@@ -2,7 +2,6 @@ package stress
 
 import (
 	"math/big"
-	"testing"
 	"time"
 
 	"github.com/weir-go/weir/gcra"
@@ -13,20 +12,7 @@ type Changer interface {
 	SetLimit(limit gcra.Limit)
 }
 
-// changes checks what becomes of balances when the limit changes: L5.
-func changes(_ *testing.T, s Subject) error {
-	if _, ok := s.New(limitOf("1/s"), new(handClock)).(Changer); !ok {
-		return nil
-	}
-	for _, check := range []func(Subject) error{
-		carried, sameLimit, sequences, acrossTwo, insideChange, sweptAfter, changeRace, changeMoving,
-	} {
-		if err := check(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Checks of law L5: what becomes of balances when the limit changes.
 
 // carried goes through what a key has after a change, case by case.
 func carried(s Subject) error {
@@ -54,7 +40,7 @@ func carried(s Subject) error {
 		{"1/s burst 10", 4, "1/s burst 10 start 2", 6, 0, "start is for new limiters"},
 		{"6/3s burst 10 step 3s", 10, "1/s burst 10", 0, time.Second, "steps to none"},
 	} {
-		clk := new(handClock)
+		clk := s.clock()
 		e := s.New(limitOf(row.from), clk)
 		e.Take(1, row.taken)
 		e.(Changer).SetLimit(limitOf(row.to))
@@ -67,20 +53,20 @@ func carried(s Subject) error {
 	return nil
 }
 
-// sameLimit sets an equal limit a thousand times.
+// sameLimit sets an equal limit again and again.
 func sameLimit(s Subject) error {
 	for _, limit := range []string{"3/s burst 7", "99/s burst 99", "5/s burst 10 start 3 step 1s"} {
-		clk := new(handClock)
+		clk := s.clock()
 		e := s.New(limitOf(limit), clk)
 		clk.Advance(time.Second / 3)
 		e.TakeUpTo(1, 2)
 		clk.Advance(time.Second / 7)
 		before, other := e.Peek(1, 1), e.Peek(2, 1)
-		for range 1000 {
+		for range s.rounds(1000) {
 			e.(Changer).SetLimit(limitOf(limit))
 		}
 		if e.Peek(1, 1) != before || e.Peek(2, 1) != other {
-			return errorf("%s set a thousand times changed a balance", limit)
+			return errorf("%s set again and again changed a balance", limit)
 		}
 	}
 	return nil
@@ -93,7 +79,7 @@ func sameLimit(s Subject) error {
 // hardly ever touched, so that it comes through hundreds of changes at once.
 func sequences(s Subject) error {
 	for seed := range uint64(6) {
-		rng, clk := seeded(50+seed), new(handClock)
+		rng, clk := seeded(50+seed), s.clock()
 		first := rows[rng.IntN(len(rows))]
 		limit := limitOf(first.limit)
 		e := s.New(limit, clk)
@@ -101,12 +87,12 @@ func sequences(s Subject) error {
 		if s.OneKey {
 			keys = 1
 		}
-		fresh := newBucket(limit, first.start)
+		fresh := s.bucket(limit, first.start)
 		buckets := make([]*bucket, keys)
 		for i := range buckets {
-			buckets[i] = newBucket(limit, first.start)
+			buckets[i] = s.bucket(limit, first.start)
 		}
-		for op := range 4000 {
+		for op := range s.rounds(4000) {
 			burst, fill := limit.Capacity(), min(limit.FillTime(), time.Hour)
 			switch rng.IntN(10) {
 			case 0:
@@ -115,7 +101,7 @@ func sequences(s Subject) error {
 				clk.Advance(pause(rng, 2*fill/time.Duration(burst)+2))
 			case 4, 5:
 				limit = limitOf(rows[rng.IntN(len(rows))].limit)
-				now := clk.Manual.Now()
+				now := clk.now()
 				for _, b := range append(buckets, fresh) {
 					b.change(limit, now)
 				}
@@ -126,7 +112,7 @@ func sequences(s Subject) error {
 			if i == 4 && op%500 != 0 {
 				i = 0
 			}
-			key, b, now := keyOf(i), buckets[i], clk.Manual.Now()
+			key, b, now := keyOf(i), buckets[i], clk.now()
 			n := [...]int{0, 1, 1, 2, burst, burst + 1, 1 + rng.IntN(burst)}[rng.IntN(7)]
 			var err error
 			switch rng.IntN(8) {
@@ -198,37 +184,37 @@ func (b *bucket) debit(n int) int {
 func acrossTwo(s Subject) error {
 	for _, to := range []string{"1/4s burst 2", "7/s burst 2", "0/s burst 5", "1/s burst 1"} {
 		for _, stop := range []bool{false, true} { // after the first change
-			clk, limit := new(handClock), limitOf("1/s burst 2")
-			e, b := s.New(limit, clk), newBucket(limit, 2)
+			clk, limit := s.clock(), limitOf("1/s burst 2")
+			e, b := s.New(limit, clk), s.bucket(limit, 2)
 			e.Take(1, 1)
 			b.level.SetInt64(1)
 			move := func(text string, taken int) {
 				e.Take(1, taken)
-				b.fillTo(clk.Manual.Now())
+				b.fillTo(clk.now())
 				if b.whole() >= taken {
 					b.level.Sub(b.level, big.NewRat(int64(taken), 1))
 				}
 				limit := limitOf(text)
 				e.(Changer).SetLimit(limit)
-				b.change(limit, clk.Manual.Now())
+				b.change(limit, clk.now())
 			}
 			at := time.Duration(0)
 			clk.next(func() {
 				clk.Advance(time.Second / 2)
 				if move(to, 1); stop {
-					at = clk.Manual.Now()
+					at = clk.now()
 					return
 				}
 				clk.Advance(time.Second)
 				move("1/s burst 2", 0)
-				at = clk.Manual.Now()
+				at = clk.now()
 			})
 			d := e.Take(1, 1)
 			if err := b.check(at, 1, false, false, d); err != nil {
 				return errorf("a decision stopped while 1/s burst 2 became %s (and stayed it: %v): %w", to, stop, err)
 			}
 			clk.Advance(time.Second)
-			if err := b.check(clk.Manual.Now(), 1, false, true, e.Peek(1, 1)); err != nil {
+			if err := b.check(clk.now(), 1, false, true, e.Peek(1, 1)); err != nil {
 				return errorf("after a decision that was stopped while 1/s burst 2 became %s (and stayed it: %v): %w", to, stop, err)
 			}
 		}
@@ -241,15 +227,15 @@ func acrossTwo(s Subject) error {
 // instant, no more and no less.
 func insideChange(s Subject) error {
 	for _, to := range []string{"1/4s burst 5", "10/s burst 5"} {
-		clk, limit, next := new(handClock), limitOf("1/s burst 5"), limitOf(to)
-		e, b := s.New(limit, clk), newBucket(limit, 5)
+		clk, limit, next := s.clock(), limitOf("1/s burst 5"), limitOf(to)
+		e, b := s.New(limit, clk), s.bucket(limit, 5)
 		e.Take(1, 5)
 		b.level.SetInt64(0)
 		changed := false
 		clk.next(func() {
 			for range 4 {
 				clk.Advance(time.Second)
-				now, d := clk.Manual.Now(), e.Take(1, 1)
+				now, d := clk.now(), e.Take(1, 1)
 				if b.fillTo(now); !changed && d.Limit() == next {
 					b.change(next, now)
 					changed = true
@@ -258,9 +244,9 @@ func insideChange(s Subject) error {
 			}
 		})
 		if e.(Changer).SetLimit(next); !changed {
-			b.change(next, clk.Manual.Now())
+			b.change(next, clk.now())
 		}
-		if err := b.check(clk.Manual.Now(), 1, false, true, e.Peek(1, 1)); err != nil {
+		if err := b.check(clk.now(), 1, false, true, e.Peek(1, 1)); err != nil {
 			return errorf("after a change from %v to %v that took 4 seconds: %w", limit, next, err)
 		}
 	}
@@ -269,23 +255,20 @@ func insideChange(s Subject) error {
 
 // sweptAfter: whether a key can be forgotten is judged by the limit in force.
 func sweptAfter(s Subject) error {
-	if _, ok := s.New(limitOf("1/s"), new(handClock)).(Sweeper); !ok || s.OneKey {
-		return nil
-	}
 	for _, row := range []struct {
 		from, to string
 		until    time.Duration
 	}{{"1/s", "1/4s", 4 * time.Second}, {"1/4s", "1/s", time.Second}} {
-		clk := new(handClock)
+		clk := s.clock()
 		e := s.New(limitOf(row.from), clk)
 		keeper := e.(Sweeper)
 		e.Take(1, 1)
 		e.(Changer).SetLimit(limitOf(row.to))
-		clk.Advance(row.until - 1)
+		clk.Advance(row.until - s.unit())
 		if n := keeper.Sweep(); n != 0 || e.Peek(1, 1).OK() {
 			return errorf("%s to %s: forgotten before its bucket is full", row.from, row.to)
 		}
-		clk.Advance(1)
+		clk.Advance(s.unit())
 		if n := keeper.Sweep(); n != 1 || keeper.Len() != 0 {
 			return errorf("%s to %s: kept although its bucket is full", row.from, row.to)
 		}

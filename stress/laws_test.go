@@ -2,9 +2,9 @@ package stress_test
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -19,6 +19,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestLaws(t *testing.T) {
 	for _, s := range subjects {
+		if underRace { // where each round takes ten times as long
+			s.Slow = max(s.Slow, 4)
+		}
 		t.Run(s.Name, func(t *testing.T) { stress.Run(t, s) })
 	}
 }
@@ -26,16 +29,20 @@ func TestLaws(t *testing.T) {
 var subjects = []stress.Subject{
 	{Name: "Cell", New: newCellEngine, OneKey: true},
 	{Name: "Limiter", New: newLimiterEngine, OneKey: true, Join: joinOurs},
-	{Name: "shard.Limiter", New: newShardEngine, NewCapped: newCappedEngine, Join: joinOurs},
+	{Name: "shard.Limiter", New: newShardEngine, NewCapped: newCappedEngine, NewOdd: newOddEngine, Join: joinOurs},
 	{Name: "shard.Limiter/shards=1", New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
 		return shardEngine{shard.New[uint64](limit, shard.WithClock(c), shard.WithShards(1), shard.WithStats())}
 	}},
-	{Name: "shard.Table", New: newTableEngine, NewCapped: newCappedTable, Room: roomOfTable, Join: joinOurs},
+	{Name: "shard.Table", New: newTableEngine, NewCapped: newCappedTable, NewOdd: newOddTable, Room: roomOfTable, Join: joinOurs},
 	{Name: "shard.Table/capacity=1", New: func(limit gcra.Limit, c clock.Clock) stress.Engine {
 		return tableEngine{shard.NewTable[uint64](limit, 1, shard.WithClock(c), shard.WithStats())}
 	}},
 	{Name: "shard.Table/pushed", New: newPushedEngine},
-	{Name: "mutex", New: newMutexEngine},
+	{Name: "Joint/of one", New: newJointEngine(alone), Slow: 6},
+	{Name: "Joint/with Unlimited", New: newJointEngine(withUnlimited), Slow: 6},
+	{Name: "Joint/with a joint", New: newJointEngine(withWide), Slow: 6},
+	{Name: "rational", New: newRational, Slow: 10, Remote: true},
+	{Name: "microseconds", New: newMicroEngine, Resolution: time.Microsecond, OneKey: true, Join: joinOurs},
 }
 
 // cellEngine is a bare cell with a core.
@@ -146,12 +153,12 @@ func (e shardEngine) Reserve(key uint64, n int) stress.Reservation {
 	return &r
 }
 
+func (e shardEngine) MoveTo(key uint64, to stress.Engine) error {
+	return e.Move(key, to.(shardEngine).Limiter)
+}
+
 func newCappedEngine(limit gcra.Limit, c clock.Clock, keys int, admit bool) stress.Engine {
-	policy := shard.Refuse
-	if admit {
-		policy = shard.Admit
-	}
-	return shard.New[uint64](limit, shard.WithClock(c), shard.WithMaxKeys(keys, policy))
+	return shardEngine{shard.New[uint64](limit, shard.WithClock(c), shard.WithMaxKeys(keys, policy(admit)))}
 }
 
 // A shard.Table is all that but a Sweeper: it forgets only to make room.
@@ -166,12 +173,12 @@ func (e tableEngine) Reserve(key uint64, n int) stress.Reservation {
 	return &r
 }
 
+func (e tableEngine) MoveTo(key uint64, to stress.Engine) error {
+	return e.Move(key, to.(tableEngine).Table)
+}
+
 func newCappedTable(limit gcra.Limit, c clock.Clock, keys int, admit bool) stress.Engine {
-	policy := shard.Refuse
-	if admit {
-		policy = shard.Admit
-	}
-	return tableEngine{shard.NewTable[uint64](limit, keys, shard.WithClock(c), shard.WithMaxKeys(keys, policy))}
+	return tableEngine{shard.NewTable[uint64](limit, keys, shard.WithClock(c), shard.WithMaxKeys(keys, policy(admit)))}
 }
 
 // roomOfTable is the number of slots: four in a bucket, the capacity at 0.68 of
@@ -229,56 +236,3 @@ func (e pushedEngine) Reserve(key uint64, n int) stress.Reservation {
 
 func (e pushedEngine) Debit(key uint64, n int) gcra.Decision { return e.t.Debit(key, n) }
 func (e pushedEngine) SetLimit(limit gcra.Limit)             { e.t.SetLimit(limit) }
-
-// mutexEngine is the reference: one lock around one decision, and no key is
-// ever forgotten.
-type mutexEngine struct {
-	core gatomic.Core
-	gen  *gatomic.Generation
-	mu   sync.Mutex
-	tats map[uint64]int64
-}
-
-func newMutexEngine(limit gcra.Limit, c clock.Clock) stress.Engine {
-	e := &mutexEngine{tats: make(map[uint64]int64)}
-	e.core.Init(limit, gatomic.WithClock(c))
-	e.gen = e.core.Current()
-	return e
-}
-
-func (e *mutexEngine) decide(key uint64, n int, op func(*gcra.Limit, int64, gcra.Instant, int) (int64, gcra.Decision)) gcra.Decision {
-	at := e.gen.At(e.core.Now())
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	tat, ok := e.tats[key]
-	if !ok {
-		tat = e.gen.Fresh()
-	}
-	next, d := op(e.gen.Limit(), tat, at, n)
-	if next != tat {
-		e.tats[key] = next
-	}
-	return d
-}
-
-func (e *mutexEngine) AllowN(key uint64, n int) bool { return e.Take(key, n).OK() }
-
-func (e *mutexEngine) Take(key uint64, n int) gcra.Decision {
-	return e.decide(key, n, gcra.Take)
-}
-
-func (e *mutexEngine) TakeUpTo(key uint64, n int) gcra.Decision {
-	return e.decide(key, n, gcra.TakeUpTo)
-}
-
-func (e *mutexEngine) Peek(key uint64, n int) gcra.Decision {
-	return e.decide(key, n, func(l *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision) {
-		return tat, gcra.Peek(l, tat, at, n)
-	})
-}
-
-func (e *mutexEngine) Reset(key uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.tats, key)
-}

@@ -17,6 +17,14 @@ type bucket struct {
 	level *big.Rat
 	last  int64 // the tick that the level is of
 	start *big.Rat
+	unit  time.Duration // of the clock
+}
+
+// bucket returns newBucket's for the subject's clock.
+func (s Subject) bucket(limit gcra.Limit, start int) *bucket {
+	b := newBucket(limit, start)
+	b.unit = s.unit()
+	return b
 }
 
 // newBucket returns the bucket of a key never seen, in an engine that is made
@@ -31,6 +39,7 @@ func newBucket(limit gcra.Limit, start int) *bucket {
 		level: big.NewRat(int64(start), 1),
 		last:  at.Tick,
 		start: big.NewRat(int64(start), 1),
+		unit:  1,
 	}
 }
 
@@ -107,10 +116,11 @@ func (b *bucket) check(elapsed time.Duration, n int, upTo, peek bool, d gcra.Dec
 	return nil
 }
 
-// tight checks that the level reaches want after the wait and not a nanosecond
-// earlier.
+// tight checks that the level reaches want after the wait and not in an earlier
+// unit of the clock.
 func (b *bucket) tight(elapsed, wait time.Duration, want *big.Rat) error {
 	there := func(w time.Duration) bool {
+		w = (w + b.unit - 1) / b.unit * b.unit
 		later := big.NewRat(gcra.At(&b.limit, elapsed+w).Tick-b.last, b.ticks)
 		return later.Add(later, b.level).Cmp(want) >= 0
 	}
@@ -121,8 +131,8 @@ func (b *bucket) tight(elapsed, wait time.Duration, want *big.Rat) error {
 		}
 	case !there(wait):
 		return errorf("not there by then")
-	case wait > 0 && there(wait-1):
-		return errorf("there a nanosecond earlier")
+	case wait > 0 && there(wait-b.unit):
+		return errorf("there a unit of the clock earlier")
 	}
 	return nil
 }

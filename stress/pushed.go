@@ -30,7 +30,7 @@ func fill(e Engine, from, room, n int) []uint64 {
 func pushedWhenFull(s Subject) error {
 	const most = 20
 	for _, row := range rows {
-		limit, clk, room := limitOf(row.limit), new(handClock), s.room(most)
+		limit, clk, room := limitOf(row.limit), s.clock(), s.room(most)
 		e := s.NewCapped(limit, clk, most, false)
 		if n, _ := limit.Rate(); n > 0 {
 			clk.Advance(limit.FillTime()) // past the limit's start
@@ -47,19 +47,20 @@ func pushedWhenFull(s Subject) error {
 			}
 			continue
 		}
-		clk.Advance(wait - 1)
+		wait = s.up(wait)
+		clk.Advance(wait - s.unit())
 		for i := range 100 {
 			if e.Take(keyOf(1e6+i), 1).OK() {
-				return errorf("%s: a key was forgotten 1 ns before its bucket is full", row.limit)
+				return errorf("%s: a key was forgotten before its bucket is full", row.limit)
 			}
 		}
 		for _, key := range keys {
-			if got := e.Peek(key, 0).ResetAfter(); got != 1 {
-				return errorf("%s: a key whose bucket is full in 1 ns says %v", row.limit, got)
+			if got := e.Peek(key, 0).ResetAfter(); s.up(got) != s.unit() {
+				return errorf("%s: a key whose bucket is full in %v says %v", row.limit, s.unit(), got)
 			}
 		}
-		if clk.Advance(1); s.Room != nil {
-			clk.Advance(nextTick(limit, clk.Manual.Now()))
+		if clk.Advance(s.unit()); s.Room != nil {
+			clk.Advance(s.nextTick(limit, clk.now()))
 		}
 		if n := len(fill(e, 2e6, room, limit.Capacity())); n != room || e.(Keeper).Len() != room {
 			return errorf("%s: %d keys were forgotten for others, want all %d, whose buckets are full", row.limit, n, room)
@@ -69,8 +70,8 @@ func pushedWhenFull(s Subject) error {
 }
 
 // nextTick returns a time after which the limit reads another tick.
-func nextTick(limit gcra.Limit, now time.Duration) time.Duration {
-	d := time.Duration(1)
+func (s Subject) nextTick(limit gcra.Limit, now time.Duration) time.Duration {
+	d := s.unit()
 	for gcra.At(&limit, now+d).Tick == gcra.At(&limit, now).Tick {
 		d *= 2
 	}
@@ -92,15 +93,15 @@ func pushedOldReading(s Subject) error {
 			}
 		},
 	} {
-		clk, room := new(handClock), s.room(most)
+		clk, room := s.clock(), s.room(most)
 		e := s.NewCapped(limitOf("1/s burst 2"), clk, most, false)
 		pushed := false
 		clk.next(func() {
 			e.Take(key, 2)
 			fill(e, 0, room-1, 2)
-			clk.Advance(2*time.Second + 1)
+			clk.Advance(2*time.Second + s.unit())
 			pushed = len(fill(e, 1e6, room, 2)) == room
-			clk.Advance(2*time.Second + 1)
+			clk.Advance(2*time.Second + s.unit())
 		})
 		ask(e)
 		if !pushed {
@@ -119,11 +120,11 @@ func pushedOldReading(s Subject) error {
 // comes when the last place has just gone to another may be turned away.
 func pushedRace(s Subject) error {
 	const burst, keys, most, guests = 4, 3, 30, 6
-	limit, clk, room := limitOf("1000/s burst 4"), new(handClock), s.room(most)
+	limit, clk, room := limitOf("1000/s burst 4"), s.clock(), s.room(most)
 	e, mixed := s.NewCapped(limit, clk, most, false), 0
 	fill(e, 1e6, room, 1)
-	for round := range 4000 {
-		clk.Advance(burst*time.Millisecond + 1)
+	for round := range s.rounds(4000) {
+		clk.Advance(burst*time.Millisecond + s.unit())
 		shares := race(func(i int) (n int) {
 			for k := range keys {
 				if i != round%racers {

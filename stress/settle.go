@@ -3,7 +3,6 @@ package stress
 import (
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/weir-go/weir/gcra"
@@ -28,22 +27,13 @@ type Debtor interface {
 	Debit(key uint64, n int) gcra.Decision
 }
 
-// settles checks what comes back of a booking and what is charged into debt:
-// L4.
-func settles(_ *testing.T, s Subject) error {
-	e := s.New(limitOf("1/s"), new(handClock))
-	if _, ok := e.(Reserver); ok {
-		for _, check := range []func(Subject) error{returns, executed, oldReturn, returnRace} {
-			if err := check(s); err != nil {
-				return err
-			}
-		}
-	}
-	if _, ok := e.(Debtor); ok {
-		return debts(s)
-	}
-	return nil
+// A Mover is an Engine whose keys can move to another that the same subject made,
+// under another limit.
+type Mover interface {
+	MoveTo(key uint64, to Engine) error
 }
+
+// Checks of law L4: what comes back of a booking and what is charged into debt.
 
 // returns goes through what comes back, case by case: one token a second, a
 // burst of 4.
@@ -83,19 +73,51 @@ func returns(s Subject) error {
 		{func(e *engine) { reserve(e, 0); e.held[0].Cancel() }, 4, 0, "a cost of 0"},
 		{func(e *engine) { reserve(e, 3); change(e, "1/s burst 4"); e.held[0].Cancel() }, 4, 0, "an equal limit is no change"},
 	} {
-		clk := new(handClock)
+		clk := s.clock()
 		e := &engine{Engine: s.New(limitOf("1/s burst 4"), clk), clk: clk}
 		row.do(e)
 		if d := e.Peek(1, 1); d.Remaining() != row.left || d.RetryAfter() != row.next {
 			return errorf("%d tokens are left and one is there in %v, want %d and %v: %s", d.Remaining(), d.RetryAfter(), row.left, row.next, row.why)
 		}
 	}
-	if c, ok := s.New(limitOf("1/s burst 4"), new(handClock)).(Changer); ok {
-		r := c.(Reserver).Reserve(1, 3)
-		c.SetLimit(limitOf("2/s burst 4"))
-		if r.Cancel(); c.(Engine).Peek(1, 1).Remaining() != 1 {
-			return errorf("a reservation was returned across a change of limit")
+	return nil
+}
+
+// returnAcrossChange: nothing comes back after the limit has changed, nor after
+// it has changed back.
+func returnAcrossChange(s Subject) error {
+	for _, limits := range [][]string{{"2/s burst 4"}, {"2/s burst 4", "1/s burst 4"}, {"1/s burst 5", "1/m burst 4", "1/s burst 4"}} {
+		e := s.New(limitOf("1/s burst 4"), s.clock())
+		r := e.(Reserver).Reserve(1, 3)
+		for _, limit := range limits {
+			e.(Changer).SetLimit(limitOf(limit))
 		}
+		if r.Cancel(); e.Peek(1, 1).Remaining() != 1 {
+			return errorf("a reservation was returned across %d changes of limit", len(limits))
+		}
+	}
+	return nil
+}
+
+// returnAcrossMove: a reservation comes back where it was made, and nothing of it
+// where the key has moved to. There it has the smaller balance of the two.
+func returnAcrossMove(s Subject) error {
+	clk := s.clock()
+	e, to := s.New(limitOf("1/s burst 4"), clk), s.New(limitOf("2/s burst 6"), clk)
+	r := e.(Reserver).Reserve(1, 3)
+	to.Take(1, 2)
+	if err := e.(Mover).MoveTo(1, to); err != nil {
+		return errorf("moving: %w", err)
+	}
+	if got := to.Peek(1, 0).Remaining(); got != 1 {
+		return errorf("a key that moved with 1 token, to where it had 4, has %d", got)
+	}
+	r.Cancel()
+	if here, there := e.Peek(1, 0).Remaining(), to.Peek(1, 0).Remaining(); here != 4 || there != 1 {
+		return errorf("a reservation that was canceled after a move left %d tokens where it was made and %d where the key is, want 4 and 1", here, there)
+	}
+	if err := e.(Mover).MoveTo(1, to); err != nil || to.Peek(1, 0).Remaining() != 1 {
+		return errorf("a move with 4 tokens to where the key has 1 left %d, err %v", to.Peek(1, 0).Remaining(), err)
 	}
 	return nil
 }
@@ -104,7 +126,7 @@ func returns(s Subject) error {
 // tokens that were really used, at their slots. What was charged into debt
 // counts in a window whose burst is as much larger.
 func executed(s Subject) error {
-	const histories = 20_000
+	histories := s.rounds(20_000)
 	rng := seeded(4)
 	var u used
 	var e Engine
@@ -112,8 +134,8 @@ func executed(s Subject) error {
 	cancelled, debited := 0, 0
 	for i := range histories {
 		if e == nil || s.OneKey || i%1000 == 0 {
-			clk = new(handClock)
-			u.k, u.burst = time.Duration(1+rng.IntN(6)), 1+rng.IntN(4)
+			clk = s.clock()
+			u.k, u.burst = time.Duration(1+rng.IntN(6))*s.unit(), 1+rng.IntN(4)
 			e = s.New(gcra.Every(u.k).Burst(u.burst), clk)
 		}
 		u.grants, u.debits = u.grants[:0], u.debits[:0]
@@ -151,7 +173,7 @@ func (u *used) play(rng *rand.Rand, e Engine, clk *handClock, key uint64) (cance
 		if rng.IntN(3) > 0 {
 			clk.Advance(pause(rng, 2*u.k))
 		}
-		now, n := clk.Manual.Now(), 1+rng.IntN(u.burst)
+		now, n := clk.now(), 1+rng.IntN(u.burst)
 		switch op := rng.IntN(8); {
 		case op == 0:
 			if e.Take(key, n).OK() {
@@ -206,66 +228,16 @@ func (u *used) check() error {
 	return within(append(u.grants, u.debits...), 2*u.burst)
 }
 
-// oldReturn lets others take what was refilled, between a settlement's reading
-// of the clock and its return: it must not come back a second time.
-func oldReturn(s Subject) error {
-	clk := new(handClock)
-	e := s.New(limitOf("1/s burst 2"), clk)
-	r := e.(Reserver).Reserve(1, 2)
-	clk.Advance(time.Second)
-	clk.next(func() {
-		clk.Advance(time.Second)
-		e.Take(1, 1)
-	})
-	r.Cancel()
-	if got := e.Peek(1, 0).Remaining(); got != 1 {
-		return errorf("%d tokens are there beside one that was taken in this instant, want 1 of a burst of 2", got)
-	}
-	return nil
-}
-
-// returnRace reserves from several goroutines what is there, and gives it back
-// in the same instant: nothing is lost and nothing comes twice.
-func returnRace(s Subject) error {
-	const burst = 20
-	limit, clk, rng := limitOf("1000/s burst 20"), new(handClock), seeded(5)
-	e := s.New(limit, clk)
-	for round := range 1500 {
-		clk.Advance(pause(rng, 30*time.Millisecond))
-		there := e.Peek(1, 0).Remaining()
-		kept, _ := sum(race(func(i int) (kept int) {
-			mine := there / racers // so nobody waits, whoever comes first
-			for mine > 0 {
-				r := e.(Reserver).Reserve(1, mine)
-				actual := (round + i) % (mine + 1)
-				r.Settle(actual)
-				kept += actual
-				if mine -= actual; actual == 0 {
-					break
-				}
-			}
-			return kept
-		}))
-		if got := e.Peek(1, 0).Remaining(); got != there-kept {
-			return errorf("round %d: %d tokens of %d are left after %d were kept", round, got, there, kept)
-		}
-		if round%8 == 0 {
-			e.TakeUpTo(1, burst/2)
-		}
-	}
-	return nil
-}
-
 // debts compares Debit with a bucket that may lack one burst: every charge, and
 // what is there afterwards.
 func debts(s Subject) error {
 	for i, row := range rows {
-		limit, clk, rng := limitOf(row.limit), new(handClock), seeded(uint64(100+i))
-		e, b := s.New(limit, clk), newBucket(limit, row.start)
+		limit, clk, rng := limitOf(row.limit), s.clock(), seeded(uint64(100+i))
+		e, b := s.New(limit, clk), s.bucket(limit, row.start)
 		burst, fill := limit.Capacity(), min(limit.FillTime(), time.Hour)
-		for op := range 600 {
+		for op := range s.rounds(600) {
 			clk.Advance(pause(rng, fill/time.Duration(burst)*2+fill*time.Duration(rng.IntN(2))+2))
-			now := clk.Manual.Now()
+			now := clk.now()
 			n := [...]int{0, 1, 2, burst, 3 * burst, -1, 1 + rng.IntN(burst)}[rng.IntN(7)]
 			b.fillTo(now)
 			want := b.debit(n)
