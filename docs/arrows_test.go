@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"shard/ring":        {maglev},
 	"httplimit":         {"gcra"},
 	"stress":            {"gcra", "clock"},
+	"stress/histories":  {},
 	"cmd/weir":          above,
 	"bench":             append(above[:len(above):len(above)], "bench/trace"),
 	"bench/trace":       {},
