@@ -2,9 +2,9 @@ package atomic
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // dead is the sign bit alone. A cell that holds it was forgotten or reset: it
@@ -26,7 +26,7 @@ const dead = math.MinInt64
 // Every method that decides also reports whether the cell was alive, neither
 // dead nor frozen. If not, nothing was decided: the caller looks for the key's
 // present cell, or makes one, after a new reading of the clock.
-type Cell struct{ word atomic.Int64 }
+type Cell struct{ word invariants.Word }
 
 // Init sets the TAT of a cell that no other goroutine knows yet.
 func (c *Cell) Init(tat int64) { c.word.Store(tat) }
@@ -39,6 +39,9 @@ func (c *Cell) Allow(l *gcra.Limit, at gcra.Instant, n int) (ok, alive bool) {
 			return false, false
 		}
 		next, ok := gcra.Allow(l, tat, at, n)
+		if invariants.On && ok {
+			invariants.Charge(l, at, tat, next, n, 0)
+		}
 		if !ok || next == tat || c.word.CompareAndSwap(tat, next) {
 			return ok, true
 		}
@@ -56,6 +59,9 @@ func (c *Cell) Take(l *gcra.Limit, at gcra.Instant, n int) (d gcra.Decision, ali
 			return gcra.Decision{}, false
 		}
 		next, d := gcra.Take(l, tat, at, n)
+		if invariants.On {
+			invariants.Charge(l, at, tat, next, d.Granted(), 0)
+		}
 		// The swap publishes the grant. If it came after a blind store, two
 		// goroutines could both spend the tokens of one word.
 		if next == tat || c.word.CompareAndSwap(tat, next) {
@@ -72,6 +78,9 @@ func (c *Cell) TakeUpTo(l *gcra.Limit, at gcra.Instant, n int) (d gcra.Decision,
 			return gcra.Decision{}, false
 		}
 		next, d := gcra.TakeUpTo(l, tat, at, n)
+		if invariants.On {
+			invariants.Charge(l, at, tat, next, d.Granted(), 0)
+		}
 		if next == tat || c.word.CompareAndSwap(tat, next) {
 			return d, true
 		}
@@ -95,6 +104,9 @@ func (c *Cell) Debit(l *gcra.Limit, at gcra.Instant, n, debt int) (d gcra.Decisi
 			return gcra.Decision{}, false
 		}
 		next, d := gcra.Debit(l, tat, at, n, debt)
+		if invariants.On {
+			invariants.Charge(l, at, tat, next, d.Granted(), debt)
+		}
 		if next == tat || c.word.CompareAndSwap(tat, next) {
 			return d, true
 		}
@@ -110,6 +122,9 @@ func (c *Cell) Book(g *Generation, t Turn, n int) (b gcra.Booking, d gcra.Decisi
 			return gcra.Booking{}, gcra.Decision{}, false
 		}
 		b, d := t.Book(g, tat, n)
+		if invariants.On && d.OK() {
+			invariants.Book(g.Limit(), t.At(g), tat, b, n)
+		}
 		if !d.OK() || b.End == tat || c.word.CompareAndSwap(tat, b.End) {
 			return b, d, true
 		}
@@ -123,6 +138,10 @@ func (c *Cell) Book(g *Generation, t Turn, n int) (b gcra.Booking, d gcra.Decisi
 // later charges would come back a second time.
 func (c *Cell) GiveBack(l *gcra.Limit, tat int64, at gcra.Instant, b gcra.Booking, n int) bool {
 	next := gcra.GiveBack(l, tat, at, b, n)
+	if invariants.On {
+		invariants.GiveBack(l, at, tat, next, b, n)
+		return next == tat || invariants.Lower(&c.word, tat, next)
+	}
 	return next == tat || c.word.CompareAndSwap(tat, next)
 }
 
@@ -180,6 +199,9 @@ func (c *Cell) Forget(g, current *Generation, at gcra.Instant) bool {
 		}
 		// One step with the check: a charge that comes in between makes the
 		// swap fail, and a charger that comes after it meets a dead cell.
+		if invariants.On {
+			invariants.Forget(current.Limit(), at, g.Forward(word&^dead, current), current.Fresh())
+		}
 		if word < 0 || c.word.CompareAndSwap(word, dead) {
 			return true
 		}
@@ -193,6 +215,9 @@ func (c *Cell) Reset(g *Generation, at gcra.Instant) bool {
 		tat := c.word.Load()
 		if tat < 0 {
 			return tat == dead
+		}
+		if invariants.On && tat > max(g.Fresh(), at.Tick) {
+			invariants.Reset(at, tat, max(g.Fresh(), at.Tick), g.Fresh())
 		}
 		if tat <= max(g.Fresh(), at.Tick) || c.word.CompareAndSwap(tat, dead) {
 			return true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A Generation is one limit's time in an engine, from one SetLimit to the
@@ -66,6 +67,9 @@ func (c *Core) SetLimit(limit gcra.Limit, ready func(*Generation)) *Generation {
 	next := c.newGeneration(limit)
 	next.chain = g.chain + 1
 	next.old.limit, next.old.shift, next.old.fresh = g.limit, g.shift, g.Fresh()
+	if invariants.On {
+		invariants.Publish(next.since.Load(), g.since.Load())
+	}
 	// The link first: who finds the new generation current can walk to it from
 	// every older one.
 	g.next.Store(next)
@@ -73,6 +77,9 @@ func (c *Core) SetLimit(limit gcra.Limit, ready func(*Generation)) *Generation {
 		ready(next)
 	}
 	c.gen.Store(next)
+	if invariants.On {
+		invariants.Follow(c.Current().since.Load(), g.since.Load())
+	}
 	return c.Current()
 }
 
@@ -101,6 +108,9 @@ func (c *Core) settle(g *Generation) {
 	g.fresh.CompareAndSwap(0, gcra.Convert(g.old.fresh,
 		&g.old.limit, gcra.At(&g.old.limit, add(since, g.old.shift)),
 		&g.limit, gcra.At(&g.limit, add(since, g.shift))))
+	if invariants.On {
+		invariants.Settled(g.since.Load(), gcra.At(&g.limit, add(since, g.shift)).Tick, g.fresh.Load())
+	}
 }
 
 // Limit returns the limit, which is not to be changed.
@@ -109,6 +119,11 @@ func (g *Generation) Limit() *gcra.Limit { return &g.limit }
 // At turns a reading into the limit's ticks. It is never before the
 // generation's own instant.
 func (g *Generation) At(elapsed time.Duration) gcra.Instant {
+	if invariants.On {
+		if next := g.next.Load(); next != nil {
+			invariants.Dated(elapsed, next.since.Load())
+		}
+	}
 	return gcra.At(&g.limit, add(max(elapsed, time.Duration(g.since.Load()-1)), g.shift))
 }
 
@@ -139,7 +154,11 @@ func (g *Generation) Forward(tat int64, to *Generation) int64 {
 		if tat <= at.Tick && g.Fresh() <= at.Tick {
 			return to.Fresh() // full then: the same as a key never seen
 		}
-		tat = gcra.Convert(tat, &g.limit, at, &next.limit, gcra.At(&next.limit, add(since, next.shift)))
+		old := tat
+		tat = gcra.Convert(old, &g.limit, at, &next.limit, gcra.At(&next.limit, add(since, next.shift)))
+		if invariants.On {
+			invariants.Convert(old, &g.limit, at, tat, &next.limit, gcra.At(&next.limit, add(since, next.shift)))
+		}
 		g = next
 	}
 	return tat

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A Limiter limits the rate of one thing. Make it with [NewLimiter]; the zero
@@ -70,7 +71,12 @@ func (l *Limiter) present() *lineCell {
 		} else {
 			continue // it has just died
 		}
-		l.cell.CompareAndSwap(c, next)
+		if invariants.On {
+			invariants.Replace(c.Alive(), c.gen.chain, g.chain, 0, next.word.Load())
+		}
+		if l.cell.CompareAndSwap(c, next) && invariants.On {
+			invariants.Happened(invariants.Replaced)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A lag is how late a timer was, min(woke − slot, catch-up). Both numbers stand
@@ -109,6 +110,9 @@ func (c *Core) Sleep(ctx context.Context, g *Generation, t Turn, b gcra.Booking,
 	if err == nil && late > 0 && c.catchUp == 0 {
 		// Who had to sleep found the bucket empty at his slot, so that
 		// End − Slot is the whole burst.
+		if invariants.On && g.next.Load() != nil {
+			return 0, nil // it woke after the change: no instant of this generation, and no raise
+		}
 		tat = g.At(add(add(t.now, delay), late)).Tick + b.End - b.Slot
 	}
 	return tat, err

@@ -29,21 +29,22 @@ var above = []string{"gcra", "clock", "clock/tsc", "atomic", "shard", "shard/rin
 // standard library. A row that ends in "/..." stands for the packages below it.
 // Whoever adds a package adds a row.
 var arrows = map[string][]string{
-	"gcra":              {},
-	"clock":             {},
-	"clock/tsc":         {hrtime},
-	"atomic":            {"gcra", "clock"},
-	"shard":             {"atomic", "gcra", "clock", xsync},
-	"shard/ring":        {maglev},
-	"httplimit":         {"gcra"},
-	"stress":            {"gcra", "clock"},
-	"stress/histories":  {},
-	"cmd/weir":          above,
-	"bench":             append(above[:len(above):len(above)], "bench/trace"),
-	"bench/trace":       {},
-	"bench/peers":       above,
-	"docs/examples/...": above,
-	"contrib/...":       above,
+	"gcra":                {},
+	"clock":               {},
+	"clock/tsc":           {hrtime},
+	"atomic":              {"gcra", "clock", "internal/invariants"},
+	"internal/invariants": {"gcra"},
+	"shard":               {"atomic", "gcra", "clock", "internal/invariants", xsync},
+	"shard/ring":          {maglev},
+	"httplimit":           {"gcra"},
+	"stress":              {"gcra", "clock"},
+	"stress/histories":    {},
+	"cmd/weir":            above,
+	"bench":               append(above[:len(above):len(above)], "bench/trace"),
+	"bench/trace":         {},
+	"bench/peers":         above,
+	"docs/examples/...":   above,
+	"contrib/...":         above,
 }
 
 // A pkg is a folder with Go code that is not a test.
@@ -172,11 +173,11 @@ var platforms = []struct{ os, arch string }{
 }
 
 // importsOf returns what the folder's non-test code imports on any of the
-// platforms, with and without the race detector: nil if it has no such code.
+// platforms, with and without the race detector and invariants: nil if it has no such code.
 func importsOf(dir string) ([]string, error) {
 	var seen map[string]bool
 	for _, on := range platforms {
-		for _, tags := range [][]string{nil, {"race"}} {
+		for _, tags := range [][]string{nil, {"race"}, {"invariants"}} {
 			ctx := build.Default
 			ctx.GOOS, ctx.GOARCH, ctx.BuildTags = on.os, on.arch, tags
 			p, err := ctx.ImportDir(dir, 0)

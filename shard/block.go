@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 
 	gatomic "github.com/weir-go/weir/atomic"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A slot is a key's place in a block: its hash and its TAT. A slot that was
 // never used holds 0 and 0, and no slot ever becomes that again.
 type slot struct {
 	hash atomic.Uint64
-	tat  atomic.Int64
+	tat  invariants.Slot
 }
 
 const (
@@ -184,6 +185,9 @@ func (b *block) claim(h uint64, now, fresh int64) (s *slot, used bool) {
 		for j := range b.buckets[in] {
 			s := &b.buckets[in][j]
 			if tat, ok := b.usable(in, j, now, fresh); ok && s.tat.CompareAndSwap(tat, claimed) {
+				if invariants.On {
+					invariants.Take(tat, b.marks.load(in, j), now, fresh)
+				}
 				return s, tat != 0
 			}
 		}
@@ -212,7 +216,7 @@ func (b *block) roomiest(h uint64, first, last uint64, now, fresh int64) (best u
 
 // A sparse array holds a number for each slot of a block, 0 until it is raised.
 // It takes memory only where that has happened, for some buckets at once.
-type sparse []atomic.Pointer[[group][len(bucket{})]atomic.Int64]
+type sparse []atomic.Pointer[[group][len(bucket{})]invariants.Mark]
 
 const group = 64
 
@@ -228,7 +232,7 @@ func (a sparse) load(i uint64, j int) int64 {
 func (a sparse) raise(i uint64, j int, to int64) {
 	part := a[i/group].Load()
 	if part == nil {
-		a[i/group].CompareAndSwap(nil, new([group][len(bucket{})]atomic.Int64))
+		a[i/group].CompareAndSwap(nil, new([group][len(bucket{})]invariants.Mark))
 		part = a[i/group].Load()
 	}
 	for n := &part[i%group][j]; ; {

@@ -6,6 +6,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // SetLimit changes the limit of every key. A key keeps its tokens, the fraction
@@ -50,6 +51,9 @@ func (l *Limiter[K]) renew(b *bin[K], key K, old *cell) {
 		g := l.core.Current()
 		next := &cell{gen: g}
 		next.Init(c.gen.Forward(tat, g))
+		if invariants.On {
+			succeeds(next, c, 0)
+		}
 		return next, false
 	})
 }

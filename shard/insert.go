@@ -6,6 +6,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 type take func(l *gcra.Limit, tat int64, at gcra.Instant, n int) (int64, gcra.Decision)
@@ -86,6 +87,9 @@ func (l *Limiter[K]) insert(b *bin[K], key K, decide decide) (d gcra.Decision, c
 		b.cells.Compute(key, func(old *cell, loaded bool) (*cell, bool) {
 			now, g, tat, live := l.again(old)
 			if live {
+				if invariants.On {
+					invariants.Happened(invariants.Retried)
+				}
 				end = present
 				return old, false
 			}
@@ -103,6 +107,9 @@ func (l *Limiter[K]) insert(b *bin[K], key K, decide decide) (d gcra.Decision, c
 			// at which another goroutine could find it full.
 			c = &cell{gen: g}
 			c.Init(next)
+			if invariants.On && loaded {
+				succeeds(c, old, tat)
+			}
 			inserted, end = !loaded, decided
 			return c, false
 		})

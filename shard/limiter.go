@@ -9,6 +9,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A Limiter limits each key of type K by a bucket of its own. Make it with
@@ -29,7 +30,7 @@ type Limiter[K comparable] struct {
 	policy Policy
 	report[K]
 
-	keys      atomic.Int64 // entries in the maps, exactly
+	keys      invariants.Counter // entries in the maps, exactly
 	forgotten atomic.Int64
 	capped    atomic.Int64
 	roomHand  atomic.Uint64 // the bin where the search for room goes on

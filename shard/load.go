@@ -10,6 +10,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 var errHasKeys = errors.New("weir: Load into a limiter that has keys already: load before the first decision")
@@ -125,6 +126,9 @@ func (l *Limiter[K]) put(b *bin[K], key K, g *gatomic.Generation, tat int64) {
 		}
 		c := &cell{gen: now}
 		c.Init(word)
+		if invariants.On && loaded {
+			succeeds(c, old, word)
+		}
 		return c, false
 	})
 	if !inserted {

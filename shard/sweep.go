@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v3"
+
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A bin is one shard: a map and the list of its keys.
@@ -32,6 +34,9 @@ func (b *bin[K]) remember(l *Limiter[K], key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keys.push(key)
+	if invariants.On {
+		b.listed()
+	}
 	b.advance(l, now, 2)
 }
 
@@ -66,6 +71,9 @@ func (l *Limiter[K]) forget(b *bin[K], key K, now time.Duration) bool {
 		return now, gone || !loaded
 	})
 	if gone {
+		if invariants.On {
+			dropped(&c.Cell)
+		}
 		l.keys.Add(-1)
 		l.forgotten.Add(1)
 	}

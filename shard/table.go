@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // A Table limits each key of type K by a bucket of its own, like a [Limiter],
@@ -144,6 +146,9 @@ func (s *slot) decide(h uint64, l *gcra.Limit, at gcra.Instant, n int, op take) 
 			return gcra.Decision{}, false
 		}
 		next, d := op(l, tat, at, n)
+		if invariants.On {
+			invariants.Charge(l, at, tat, next, d.Granted(), math.MaxInt) // it may be a Debit
+		}
 		if next != tat {
 			if s.tat.CompareAndSwap(tat, next) {
 				return d, true
@@ -165,6 +170,9 @@ func (s *slot) allow(h uint64, l *gcra.Limit, at gcra.Instant, n int) (ok, here 
 			return false, false
 		}
 		next, ok := gcra.Allow(l, tat, at, n)
+		if invariants.On && ok {
+			invariants.Charge(l, at, tat, next, n, 0)
+		}
 		if ok && next != tat {
 			if s.tat.CompareAndSwap(tat, next) {
 				return true, true

@@ -6,6 +6,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // SetLimit changes the limit of every key, as SetLimit of a [Limiter] does:
@@ -93,8 +94,14 @@ func (t *Table[K]) bring(b, old *block, i uint64) {
 			t.stripe(h).taken.Add(1)
 			continue
 		}
+		if invariants.On {
+			free(to)
+		}
 		to.tat.Store(claimed)
 		to.hash.Store(h)
+		if invariants.On {
+			invariants.Owned(to.tat.Load() == claimed, to.hash.Load(), h)
+		}
 		to.tat.Store(tat)
 	}
 	done.Or(1 << (i % 64)) // last: who sees it looks at the slots next

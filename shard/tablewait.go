@@ -7,6 +7,7 @@ import (
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // unstored is the stamp of a booking that stands nowhere. Those of a table's
@@ -79,6 +80,9 @@ func (s *slot) book(h uint64, p *spot, n int, resets *atomic.Int64) (here bool) 
 		}
 		p.stamp = resets.Load() // between the TAT and the swap: see reset
 		p.b, p.d = p.turn.Book(p.gen, tat, n)
+		if invariants.On && p.d.OK() {
+			invariants.Book(p.gen.Limit(), p.turn.At(p.gen), tat, p.b, n)
+		}
 		if p.d.OK() && p.b.End != tat {
 			if s.tat.CompareAndSwap(tat, p.b.End) {
 				return true

@@ -3,6 +3,7 @@ package shard
 import (
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/invariants"
 )
 
 // insert decides for a key that has no slot in the block, and stores what
@@ -35,7 +36,13 @@ func (t *Table[K]) insert(b *block, h uint64, st *stripe, decide decide) (d gcra
 	// While it is claimed nobody reads its hash for his own, and nobody swaps
 	// its TAT. The hash before the TAT, or the charge were the old key's.
 	s.hash.Store(h)
+	if invariants.On {
+		t.claimedBy(s, h, g.At(now), next)
+	}
 	s.tat.Store(next)
+	if invariants.On {
+		t.inserted(b, h, st, used)
+	}
 	if used {
 		st.taken.Add(1)
 	} else {
@@ -57,6 +64,10 @@ func (b *block) lower(i uint64, j int, s *slot, tat, next int64) bool {
 	// mark, and does not take the slot until a TAT of its own is above all
 	// that a swap, held up since long ago, may still be waiting to meet.
 	b.marks.raise(i, j, tat)
+	if invariants.On {
+		marked(b.marks.load(i, j), tat)
+		return invariants.LowerSlot(&s.tat, tat, next)
+	}
 	return s.tat.CompareAndSwap(tat, next)
 }
 
@@ -103,6 +114,10 @@ func (t *Table[K]) reset(b *block, g *gatomic.Generation, h uint64, st *stripe) 
 		}
 		// A booking loads its stamp between the TAT and the swap, and so does
 		// this, anew for each attempt: the lower one swapped first.
+		if invariants.On {
+			t.held(h, st)
+			invariants.Reset(g.At(now), tat, next, g.Fresh())
+		}
 		stamp := t.resets.Add(1)
 		if b.lower(i, j, s, tat, next) {
 			b.resets.raise(i, j, stamp)
@@ -138,6 +153,10 @@ func (t *Table[K]) giveBack(g *gatomic.Generation, h uint64, stamp int64, bk gcr
 			return
 		}
 		next := gcra.GiveBack(g.Limit(), tat, g.At(now), bk, n)
+		if invariants.On {
+			t.held(h, st)
+			invariants.GiveBack(g.Limit(), g.At(now), tat, next, bk, n)
+		}
 		if next == tat && s.tat.Load() == tat || next != tat && b.lower(i, j, s, tat, next) {
 			return
 		}
