@@ -26,7 +26,7 @@ type bin[K comparable] struct {
 	_ [48]byte // and apart from what the next one's decisions read
 }
 
-func (b *bin[K]) init() { b.cells = xsync.NewMapOf[K, *cell]() }
+func (b *bin[K]) init() { b.cells = newCells[K]() }
 
 // remember lists a key whose entry was just made, and looks at two others.
 func (b *bin[K]) remember(l *Limiter[K], key K) {

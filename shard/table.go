@@ -39,7 +39,8 @@ import (
 // that is too much, use a Limiter. A table does not keep its keys, so what they
 // point to can be collected, and equal keys have to have equal hashes for ever
 // after: no pointers or channels but to what lives as long, and no netip.Addr
-// with a zone. A key that is not equal to itself (NaN) gets the policy, and a key
+// with a zone. Types count: int64(5) and uint64(5) are two keys of an interface
+// type. A key that is not equal to itself (NaN) gets the policy, and a key
 // whose dynamic type cannot be compared panics.
 //
 // Tokens that are given back, by Cancel, Settle or Reset, take more memory: for
@@ -51,6 +52,7 @@ import (
 type Table[K comparable] struct {
 	core    gatomic.Core
 	seed    maphash.Seed
+	types   *typeHasher[K] // nil if no key holds an interface
 	stripes []stripe
 	policy  Policy
 	report[K]
@@ -95,6 +97,7 @@ func NewTable[K comparable](limit gcra.Limit, capacity int, opts ...Option) *Tab
 		seed: maphash.MakeSeed(), policy: cfg.policy, report: newReport[K](&cfg),
 		stripes: make([]stripe, 1<<min(bits.Len64(homes/32), 10)),
 	}
+	t.types = newTypeHasher[K](t.seed)
 	t.core.Init(limit, cfg.core...)
 	b := newBlock(t.core.Current(), homes)
 	b.inserts = true
@@ -107,6 +110,9 @@ func NewTable[K comparable](limit gcra.Limit, capacity int, opts ...Option) *Tab
 // be found again.
 func (t *Table[K]) hash(key K) (h uint64, st *stripe, ok bool) {
 	h = maphash.Comparable(t.seed, key)
+	if t.types != nil {
+		h = t.types.add(h, key)
+	}
 	if h == 0 {
 		h = 1 // 0 is a slot never used
 	}

@@ -30,7 +30,8 @@ func newModel(limit gcra.Limit, born time.Duration) *model {
 }
 
 func (m *model) at(now time.Duration) gcra.Instant {
-	return gcra.At(m.limit, now-m.born+m.shift)
+	e := now - m.born
+	return gcra.At(m.limit, e+min(m.shift, gcra.Never-e))
 }
 
 func (m *model) tat(key int) int64 {

@@ -10,7 +10,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // In a bubble timers are never late, so the copy takes its time to the
 // nanosecond: (20 000 000 − 65 536) bytes at 10 MB/s.

@@ -13,7 +13,10 @@ import (
 
 	"github.com/weir-go/weir/gcra"
 	"github.com/weir-go/weir/shard"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

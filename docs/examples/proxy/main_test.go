@@ -13,7 +13,10 @@ import (
 
 	"github.com/weir-go/weir/clock"
 	"github.com/weir-go/weir/gcra"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDemonstration(t *testing.T) {
 	var clk clock.Manual
