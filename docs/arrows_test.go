@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"httplimit":           {"gcra"},
 	"stress":              {"gcra", "clock"},
 	"stress/histories":    {},
+	"stress/mutants":      {},
 	"cmd/weir":            above,
 	"bench":               append(above[:len(above):len(above)], "bench/trace"),
 	"bench/trace":         {},

@@ -71,15 +71,8 @@ func (l *Limiter[K]) Move(key K, to *Limiter[K]) error {
 	if l == to {
 		return nil
 	}
-	from := l.bin(key)
-	now, c, g := l.find(from, key)
-	tat := balance(c, g)
-	for !l.still(from, key, c, g) {
-		now, c, g = l.find(from, key)
-		tat = balance(c, g)
-	}
-	at := g.At(now)
-	b := to.bin(key)
+	now, tat, g := l.read(l.bin(key), key)
+	at, b := g.At(now), to.bin(key)
 	for {
 		now, c, there := to.find(b, key)
 		if c != nil && c.gen == there && c.Raise(gcra.Convert(tat, g.Limit(), at, there.Limit(), there.At(now))) {

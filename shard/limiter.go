@@ -91,6 +91,17 @@ func (l *Limiter[K]) still(b *bin[K], key K, c *cell, g *gatomic.Generation) boo
 	return now == c && l.core.Current() == g
 }
 
+// read returns a key's TAT, for who will not write it, and its generation.
+func (l *Limiter[K]) read(b *bin[K], key K) (now time.Duration, tat int64, g *gatomic.Generation) {
+	for {
+		now, c, g := l.find(b, key)
+		tat := balance(c, g)
+		if l.still(b, key, c, g) {
+			return now, tat, g
+		}
+	}
+}
+
 // balance returns the TAT of a key under the generation.
 func balance(c *cell, g *gatomic.Generation) int64 {
 	if c == nil {
@@ -147,18 +158,12 @@ func (l *Limiter[K]) TakeUpTo(key K, n int) gcra.Decision {
 // Peek tells what Take would decide, takes nothing and writes nothing. It does
 // not know whether there is room for a new key.
 func (l *Limiter[K]) Peek(key K, n int) gcra.Decision {
-	b := l.bin(key)
-	for {
-		now, c, g := l.find(b, key)
-		d := gcra.Peek(g.Limit(), balance(c, g), g.At(now), n)
-		switch {
-		case !l.still(b, key, c, g):
-		case l.dry:
-			return d.DryRun()
-		default:
-			return d
-		}
+	now, tat, g := l.read(l.bin(key), key)
+	d := gcra.Peek(g.Limit(), tat, g.At(now), n)
+	if l.dry {
+		return d.DryRun()
 	}
+	return d
 }
 
 // Debit takes n tokens that were already used, whether they are there or not:
