@@ -198,7 +198,7 @@ func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
 	bin := l.bin(key)
 	t, err := l.core.Begin(ctx)
 	if err != nil {
-		l.answerWait(&bin.tally, key, err, false)
+		l.answerWait(&bin.tally, key, err, time.Time{})
 		return err
 	}
 	if l.dry {
@@ -206,10 +206,11 @@ func (l *Limiter[K]) WaitN(ctx context.Context, key K, n int) error {
 		return nil
 	}
 	p := l.book(bin, key, t, n)
+	since := l.asleep(p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
 	if err = p.d.Err(); err == nil || !p.turnedAway {
 		err = l.core.Finish(ctx, p.gen, p.turn, n, p.b, p.d, p.held())
 	}
-	l.answerWait(&bin.tally, key, err, p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
+	l.answerWait(&bin.tally, key, err, since)
 	return err
 }
 

@@ -184,7 +184,7 @@ func TestWaitOfNewKeys(t *testing.T) {
 		if err := l.Wait(ctx, 99); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("an empty one: %v", err)
 		}
-		want := shard.Stats{Keys: 11, Granted: 31, Refused: 1, Waited: 30}
+		want := shard.Stats{Keys: 11, Granted: 31, Refused: 1, Waited: 30, WaitMicros: 30_000_000}
 		if s := l.Stats(); s != want {
 			t.Errorf("stats %+v, want %+v", s, want)
 		}
@@ -220,12 +220,12 @@ func TestStats(t *testing.T) {
 	l.TakeUpTo("b", 9)
 	l.AllowN("b", 9)
 	l.Peek("c", 1)
-	if got, want := l.Stats(), (shard.Stats{Keys: 2, Granted: 3, Refused: 4}); got != want {
+	if got, want := l.Stats(), (shard.Stats{Keys: 2, Granted: 3, Refused: 4, Invalid: 1}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 	clk.Advance(2 * time.Second)
 	l.Sweep()
-	if got, want := l.Stats(), (shard.Stats{Granted: 3, Refused: 4, Forgotten: 2}); got != want {
+	if got, want := l.Stats(), (shard.Stats{Granted: 3, Refused: 4, Invalid: 1, Forgotten: 2}); got != want {
 		t.Errorf("after a sweep %+v, want %+v", got, want)
 	}
 }

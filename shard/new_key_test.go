@@ -109,7 +109,7 @@ func TestStatsOfWaits(t *testing.T) {
 			why  string
 		}{
 			{func(l *Limiter[float64]) error { return l.WaitN(t.Context(), math.NaN(), 0) }, Stats{Granted: 1}, "nothing needs no room"},
-			{func(l *Limiter[float64]) error { return l.WaitN(t.Context(), math.NaN(), 9) }, Stats{Refused: 1}, "nor does what is above the burst"},
+			{func(l *Limiter[float64]) error { return l.WaitN(t.Context(), math.NaN(), 9) }, Stats{Refused: 1, Invalid: 1}, "nor does what is above the burst"},
 			{func(l *Limiter[float64]) error { return l.Wait(t.Context(), math.NaN()) }, Stats{Refused: 1, Capped: 1}, "one token does"},
 			{func(l *Limiter[float64]) error { return l.Wait(done, 1) }, Stats{Refused: 1}, "refused for whatever reason: the context is done"},
 			{func(l *Limiter[float64]) error { l.Allow(1); return l.Wait(soon, 1) }, Stats{Keys: 1, Granted: 1, Refused: 1}, "its deadline is before the slot"},
@@ -118,8 +118,8 @@ func TestStatsOfWaits(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(time.Millisecond, cancel)
 				return l.Wait(ctx, 1)
-			}, Stats{Keys: 1, Granted: 1, Refused: 1}, "it ends in its sleep"},
-			{func(l *Limiter[float64]) error { l.Allow(1); return l.Wait(t.Context(), 1) }, Stats{Keys: 1, Granted: 2, Waited: 1}, "it sleeps and gets its slot"},
+			}, Stats{Keys: 1, Granted: 1, Refused: 1, WaitMicros: 1000}, "it ends in its sleep"},
+			{func(l *Limiter[float64]) error { l.Allow(1); return l.Wait(t.Context(), 1) }, Stats{Keys: 1, Granted: 2, Waited: 1, WaitMicros: 1_000_000}, "it sleeps and gets its slot"},
 		} {
 			l := New[float64](gcra.PerSecond(1), WithStats())
 			err := row.ask(l)

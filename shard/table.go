@@ -314,6 +314,7 @@ func (t *Table[K]) Stats() Stats {
 		s.Forgotten += st.taken.Load()
 		s.Capped += st.capped.Load()
 	}
+	t.rare.addTo(&s)
 	return s
 }
 

@@ -251,12 +251,12 @@ func TestTableStats(t *testing.T) {
 	l.TakeUpTo("b", 9)
 	l.AllowN("b", 9)
 	l.Peek("c", 1)
-	if got, want := l.Stats(), (Stats{Keys: 2, Granted: 3, Refused: 4}); got != want {
+	if got, want := l.Stats(), (Stats{Keys: 2, Granted: 3, Refused: 4, Invalid: 1}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 	r := l.Reserve("d", 2)
 	r.Settle(3) // a request of its own
-	if got, want := l.Stats(), (Stats{Keys: 3, Granted: 5, Refused: 4}); got != want {
+	if got, want := l.Stats(), (Stats{Keys: 3, Granted: 5, Refused: 4, Invalid: 1}); got != want {
 		t.Errorf("after a settlement upwards %+v, want %+v", got, want)
 	}
 }

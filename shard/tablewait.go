@@ -104,7 +104,7 @@ func (t *Table[K]) WaitN(ctx context.Context, key K, n int) error {
 	h, st, ok := t.hash(key)
 	turn, err := t.core.Begin(ctx)
 	if err != nil {
-		t.answerWait(&st.tally, key, err, false)
+		t.answerWait(&st.tally, key, err, time.Time{})
 		return err
 	}
 	if t.dry {
@@ -112,6 +112,7 @@ func (t *Table[K]) WaitN(ctx context.Context, key K, n int) error {
 		return nil
 	}
 	p := t.book(h, st, ok, turn, n)
+	since := t.asleep(p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
 	if err = p.d.Err(); err == nil || !p.turnedAway {
 		var tat int64
 		tat, err = t.core.Sleep(ctx, p.gen, p.turn, p.b, p.d)
@@ -122,7 +123,7 @@ func (t *Table[K]) WaitN(ctx context.Context, key K, n int) error {
 			t.raise(p.gen, h, p.stamp, tat)
 		}
 	}
-	t.answerWait(&st.tally, key, err, p.d.OK() && p.b.Slot > p.turn.At(p.gen).Tick)
+	t.answerWait(&st.tally, key, err, since)
 	return err
 }
 
