@@ -17,6 +17,7 @@ import (
 	_ "github.com/weir-go/weir/clock"
 	_ "github.com/weir-go/weir/clock/tsc"
 	_ "github.com/weir-go/weir/gcra"
+	_ "github.com/weir-go/weir/httplimit"
 	_ "github.com/weir-go/weir/shard"
 )
 
@@ -29,7 +30,7 @@ const (
 var known = []string{
 	"context", "encoding/json", "errors", "fmt", "io", "io/fs", "log", "math", "net/http", "net/http/httptest", "net/netip",
 	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
-	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/shard",
+	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/httplimit", module + "/shard",
 }
 
 // drivers call what a block only declares: the body of an Example.
