@@ -46,6 +46,10 @@ var arrows = map[string][]string{
 	"bench/peers":         above,
 	"docs/examples/...":   above,
 	"contrib/...":         above,
+	// What both of its packages have in common is the module's own.
+	"contrib/metrics/prom":         {"contrib/metrics"},
+	"contrib/metrics/otel":         {"contrib/metrics"},
+	"contrib/metrics/internal/did": {"contrib/metrics", "gcra", "shard"},
 }
 
 // A pkg is a folder with Go code that is not a test.
