@@ -28,7 +28,7 @@ const (
 
 // known are the packages whose names the blocks may use unexplained.
 var known = []string{
-	"context", "encoding/json", "errors", "fmt", "io", "io/fs", "log", "math", "net/http", "net/http/httptest", "net/netip",
+	"context", "encoding/json", "errors", "expvar", "fmt", "io", "io/fs", "log", "log/slog", "math", "net/http", "net/http/httptest", "net/netip",
 	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
 	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/httplimit", module + "/shard",
 }
@@ -56,25 +56,6 @@ var drivers = map[string]string{
 	// first: 200
 	// in a flood: 429 1
 	// another client: 200
-`,
-	"charged": `
-	h := charged(20, func(http.ResponseWriter, *http.Request) {})
-	for _, from := range []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "[::ffff:192.0.2.2]:1"} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr = from
-		w := httptest.NewRecorder()
-		h(w, r)
-		fmt.Println(w.Code, w.Header())
-	}
-	w := httptest.NewRecorder()
-	charged(51, nil)(w, httptest.NewRequest("GET", "/", nil))
-	fmt.Println(w.Code, w.Header()["Retry-After"])
-	// Output:
-	// 200 map[]
-	// 200 map[]
-	// 429 map[Content-Type:[text/plain; charset=utf-8] Retry-After:[10] X-Content-Type-Options:[nosniff]]
-	// 200 map[]
-	// 429 []
 `,
 	"save": `
 	dir, err := os.MkdirTemp("", "")
