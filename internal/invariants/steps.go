@@ -148,6 +148,9 @@ func Publish(since, before int64) {
 	}
 }
 
+// Instants plus one are what generations hold: MinInt64 is that of the last
+// Duration, so that only the instants themselves are compared.
+
 // Dated checks a decision's reading against the instant, plus one, at which the
 // next generation began, 0 if that is not known.
 func Dated(elapsed time.Duration, next int64) {
@@ -158,7 +161,7 @@ func Dated(elapsed time.Duration, next int64) {
 
 // Follow checks a generation's instant, plus one, against that of the one before.
 func Follow(since, before int64) {
-	if since < before || before < 1 {
+	if since-1 < before-1 || before-1 < 0 {
 		Broken("a generation begins after the one before", "S is %v after %v", time.Duration(since-1), time.Duration(before-1))
 	}
 }
@@ -166,7 +169,7 @@ func Follow(since, before int64) {
 // Settled checks a generation's instant, plus one, its tick, and the TAT of keys
 // without a cell.
 func Settled(since, tick, fresh int64) {
-	if since < 1 {
+	if since-1 < 0 {
 		Broken("a generation's instant does not change", "S + 1 is %d", since)
 	}
 	if fresh < tick || tick < 1 {
