@@ -106,3 +106,48 @@ func TestDecisionsDoNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedWaitsAllocateTheirError: a wait that is refused allocates the error
+// that says how far away the slot was, and nothing else; a Reserve that is
+// refused what a Limiter's Settle may need.
+func TestRefusedWaitsAllocateTheirError(t *testing.T) {
+	if raceSlow > 0 {
+		t.Skip("the race detector allocates")
+	}
+	var clk clock.Manual
+	limit := gcra.PerHour(1).Burst(2)
+	l, tab := New[string](limit, WithClock(&clk), WithMaxWait(0)), NewTable[string](limit, 100, WithClock(&clk), WithMaxWait(0))
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, e := range []decider{l, tab} {
+		e.Take("a", 2)
+		j := Join(e.For("a"), e.For("b"))
+		for name, row := range map[string]struct {
+			most float64
+			run  func() error
+		}{
+			"Wait":                   {1, func() error { return e.Wait(t.Context(), "a") }},
+			"WaitN":                  {1, func() error { return e.WaitN(t.Context(), "a", 2) }},
+			"WaitN above the burst":  {0, func() error { return e.WaitN(t.Context(), "a", 3) }},
+			"WaitN of less":          {0, func() error { return e.WaitN(t.Context(), "a", -1) }},
+			"Wait, done":             {0, func() error { return e.Wait(done, "a") }},
+			"Wait of a new key":      {0, func() error { return e.Wait(done, "never") }},
+			"joint, above the burst": {0, func() error { return j.Take(3).Err() }},
+			"joint":                  {0, func() error { return j.Take(1).Err() }},
+		} {
+			if n := testing.AllocsPerRun(20, func() {
+				if row.run() == nil {
+					t.Errorf("%T, %s: it is not refused", e, name)
+				}
+			}); n > row.most {
+				t.Errorf("%T, %s: %v allocations, want at most %v", e, name, n, row.most)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(20, func() { r := l.ReserveWithin("a", 0, 1); _ = r.OK() }); n > 1 {
+		t.Errorf("Limiter, Reserve: %v allocations, want 1 at the most", n)
+	}
+	if n := testing.AllocsPerRun(20, func() { r := tab.ReserveWithin("a", 0, 1); _ = r.OK() }); n != 0 {
+		t.Errorf("Table, Reserve: %v allocations", n)
+	}
+}

@@ -13,7 +13,8 @@ const atOnce = 32
 // Allow would at one reading of the clock, and sets ok[i] to whether keys[i] got
 // it. It costs less than as many calls: memory is asked for the slots of 32 keys
 // at once, instead of one after another, and the clock is read once, but for
-// keys that are new. It panics if ok is shorter than keys.
+// keys that are new. It panics, before it decides on any, if ok is shorter than
+// keys or if a key cannot be compared.
 func (t *Table[K]) AllowBatch(keys []K, ok []bool) {
 	mustFit("AllowBatch", len(keys), len(ok))
 	t.batch(keys, func(int) int { return 1 }, func(i int, d gcra.Decision) { ok[i] = d.OK() })
@@ -21,7 +22,8 @@ func (t *Table[K]) AllowBatch(keys []K, ok []bool) {
 
 // TakeBatch takes n[i] tokens of keys[i], in that order, as Take would at one
 // reading of the clock, and sets d[i] to the decision: see [Table.AllowBatch].
-// It panics if n or d is shorter than keys.
+// It panics, before it decides on any, if n or d is shorter than keys or if a key
+// cannot be compared.
 func (t *Table[K]) TakeBatch(keys []K, n []int, d []gcra.Decision) {
 	mustFit("TakeBatch", len(keys), min(len(n), len(d)))
 	t.batch(keys, func(i int) int { return n[i] }, func(i int, dec gcra.Decision) { d[i] = dec })
@@ -34,6 +36,12 @@ func mustFit(method string, keys, room int) {
 }
 
 func (t *Table[K]) batch(keys []K, cost func(int) int, answer func(int, gcra.Decision)) {
+	if t.types != nil {
+		// A key that cannot be compared panics before any key is charged.
+		for _, key := range keys {
+			t.hash(key)
+		}
+	}
 	var hashes [atOnce]uint64
 	now := t.core.Now()
 	for first := 0; first < len(keys); first += atOnce {

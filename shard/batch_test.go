@@ -166,3 +166,30 @@ func TestBatchWithoutRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchUncomparable: a key that cannot be compared panics before any other is
+// charged, wherever it stands.
+func TestBatchUncomparable(t *testing.T) {
+	for _, at := range []int{0, atOnce - 1, atOnce, 3*atOnce + 5} {
+		var clk clock.Manual
+		l := NewTable[any](gcra.PerHour(1).Burst(5), 1000, WithClock(&clk), WithStats())
+		keys := make([]any, 4*atOnce)
+		for i := range keys {
+			keys[i] = i
+		}
+		keys[at] = []int{at}
+		for name, run := range map[string]func(){
+			"AllowBatch": func() { l.AllowBatch(keys, make([]bool, len(keys))) },
+			"TakeBatch":  func() { l.TakeBatch(keys, make([]int, len(keys)), make([]gcra.Decision, len(keys))) },
+		} {
+			panicked := func() (with any) {
+				defer func() { with = recover() }()
+				run()
+				return nil
+			}()
+			if s := l.Stats(); panicked == nil || s != (Stats{}) {
+				t.Errorf("%s with a slice at %d: panicked with %v and left %+v", name, at, panicked, s)
+			}
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"testing"
 	"time"
 
 	gatomic "github.com/weir-go/weir/atomic"
@@ -373,22 +372,4 @@ func (p *program) pass(l *gcra.Limit) {
 	now, token, fill := p.clk.Now(), l.Interval(), l.FillTime()
 	steps := [...]time.Duration{1, 0, token, token - 1, fill / 3, fill, fill + 1, time.Millisecond, time.Hour, 1 << 62, gcra.Never}
 	p.clk.Set(now + min(max(steps[p.d.IntN(len(steps))], 0), gcra.Never-now))
-}
-
-func FuzzProgram(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		p := newProgram(data)
-		for step := 0; len(p.d.data) > 0 && step < 400; step++ {
-			if err := p.step(); err != nil {
-				t.Fatalf("step %d at %v: %v", step, p.clk.Now(), err)
-			}
-		}
-		for _, pair := range p.pairs {
-			for _, a := range pair {
-				if err := a.audit(p.clk.Now()); err != nil {
-					t.Fatalf("at the end, at %v under %v: %v", p.clk.Now(), a.m.limit, err)
-				}
-			}
-		}
-	})
 }

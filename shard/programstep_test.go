@@ -119,8 +119,8 @@ func (a *actor) moveTo(other *actor, k *hostileKey, now time.Duration) error {
 	}
 	capped := other.Stats().Capped
 	switch err := move(); {
-	case k.nan && err != ErrNoRoom:
-		return fmt.Errorf("moved: %v", err)
+	case k.nan && (err != ErrNoRoom || other.Stats().Capped != capped+1):
+		return fmt.Errorf("moved: %v, and counted %d", err, other.Stats().Capped-capped)
 	case k.nan:
 	case err == nil:
 		a.m.move(k.id, other.m, now)

@@ -182,8 +182,9 @@ func TestTableNaN(t *testing.T) {
 		r.Cancel()
 		l.Debit(nan, 1)
 		l.Reset(nan)
-		if err := NewTable[float64](gcra.PerSecond(1), 10).Move(nan, l); err != ErrNoRoom {
-			t.Errorf("policy %d: Move(NaN): %v", row.policy, err)
+		capped := l.Stats().Capped
+		if err := NewTable[float64](gcra.PerSecond(1), 10).Move(nan, l); err != ErrNoRoom || l.Stats().Capped != capped+1 {
+			t.Errorf("policy %d: Move(NaN): %v, and counted %d", row.policy, err, l.Stats().Capped-capped)
 		}
 		if n := l.Len(); n != 0 {
 			t.Errorf("policy %d: %d keys remembered of NaN", row.policy, n)

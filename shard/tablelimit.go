@@ -116,6 +116,8 @@ func (t *Table[K]) Move(key K, to *Table[K]) error {
 	}
 	h, _, ok := t.hash(key)
 	if !ok {
+		_, st, _ := to.hash(key)
+		st.capped.Add(1)
 		return ErrNoRoom
 	}
 	for {

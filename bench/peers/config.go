@@ -23,6 +23,7 @@ type config struct {
 
 	keys                    []int
 	remember, grow, collect int
+	flood                   int
 
 	json                      bool
 	save, from, report, plots string
@@ -40,6 +41,7 @@ func parse(args []string) (config, error) {
 	flags.IntVar(&cfg.remember, "remember", 1_000_000, "keys of the section memory, which goes on to twice as many")
 	flags.IntVar(&cfg.grow, "grow", 4_000_000, "keys of the section growth")
 	flags.IntVar(&cfg.collect, "collect", 10_000_000, "keys of the section gc")
+	flags.IntVar(&cfg.flood, "flood", 100_000, "present keys of the section flood")
 	flags.StringVar(&cfg.busy, "busy", busyNot, "what keeps every core busy while pacing: no, goroutines or processes")
 	flags.BoolVar(&cfg.spin, "spin", false, "only spin, until standard input ends: what -busy processes starts")
 	flags.BoolVar(&cfg.json, "json", false, "print JSON, with every sample")
@@ -53,7 +55,7 @@ func parse(args []string) (config, error) {
 	if err := flags.Parse(args); err != nil {
 		return cfg, err
 	}
-	if cfg.runs < 1 || cfg.grow < 2 || cfg.remember < 1 || cfg.collect < 1 || cfg.time <= 0 || cfg.pace <= 0 || flags.NArg() > 0 {
+	if cfg.runs < 1 || cfg.grow < 2 || cfg.remember < 1 || cfg.collect < 1 || cfg.flood < 1 || cfg.time <= 0 || cfg.pace <= 0 || flags.NArg() > 0 {
 		return cfg, fmt.Errorf("want positive numbers and no arguments: %q", args)
 	}
 	if _, err := occupy(cfg.busy, 0); err != nil {

@@ -45,6 +45,7 @@ func goals(cfg config) []goal {
 	all = append(all, keyGoals(cores)...)
 	all = append(all, heapGoals(cfg)...)
 	all = append(all, paceGoals(cfg)...)
+	all = append(all, floodGoals(cfg)...)
 	for _, lib := range []string{"weir", "table"} {
 		for _, mix := range []mix{granted, refused} {
 			all = append(all, goal{
@@ -151,6 +152,26 @@ func paceGoals(cfg config) (all []goal) {
 			what: fmt.Sprintf("Wait from one loop at %s/s, busy: %s; %% of the rate", count(pace), cfg.busy),
 			over: id{"pacing", fmt.Sprintf("rate=%d loops=1 busy=%s", pace, cfg.busy), ours}, how: atLeast, bound: share,
 		})
+	}
+	return all
+}
+
+// floodGoals have two rows each: the second tells what of the first is the busy
+// machine, and not the flood of one's own keys.
+func floodGoals(cfg config) (all []goal) {
+	for _, rate := range floodRates() {
+		for _, f := range floods() {
+			if !isOurs(f.lib) {
+				continue
+			}
+			at := func(when string) id { return id{"flood", floodGroup(cfg.flood, rate, when), f.lib} }
+			for _, against := range floodTimes[:2] {
+				all = append(all, goal{
+					what: fmt.Sprintf("p99.9 of a decision during a flood at %s against %s it: %s", floodSpeed(rate), against, titles()[f.lib]),
+					over: at("during"), under: at(against), how: timesAtMost, bound: 3,
+				})
+			}
+		}
 	}
 	return all
 }

@@ -47,6 +47,7 @@ func sections() []section {
 		{"memory", "B/key", "heap in use", memoryPlan, nil},
 		{"gc", "ms", "a full collection", gcPlan, nil},
 		{"growth", "ms", "the longest insert", growthPlan, nil},
+		{"flood", "ns, p99.9", "decisions on present keys while someone sends new ones", floodPlan, floodColumns()},
 		{"pacing", "% of the rate", "delivered to sequential loops, and the gaps between wake-ups", pacingPlan, gapColumns()},
 	}
 }

@@ -15,7 +15,7 @@ import (
 // small is a run that measures nothing, quickly.
 func small(t *testing.T, args ...string) config {
 	cfg, err := parse(append([]string{"-runs", "1", "-time", "1us", "-pace", "1ms", "-keys", "512",
-		"-remember", "500", "-grow", "1000", "-collect", "1000", "-cpu", "1"}, args...))
+		"-remember", "500", "-grow", "1000", "-collect", "1000", "-flood", "1000", "-cpu", "1"}, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func small(t *testing.T, args ...string) config {
 
 func TestParseRejects(t *testing.T) {
 	for _, args := range []string{
-		"-runs 0", "-time 0s", "-pace -1s", "-keys 0", "-keys 1,", "-grow 1", "-remember 0", "-collect 0", "-cpu 0", "-cpu 1,", "-only (", "-busy yes", "hot",
+		"-runs 0", "-time 0s", "-pace -1s", "-keys 0", "-keys 1,", "-grow 1", "-remember 0", "-flood 0", "-collect 0", "-cpu 0", "-cpu 1,", "-only (", "-busy yes", "hot",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
@@ -37,17 +37,20 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	saved, page := filepath.Join(dir, "run.json"), filepath.Join(dir, "page.html")
 	var table strings.Builder
-	cfg := small(t, "-only", "^(hot|keys|law|allocs|memory|gc|growth)/|^pacing/rate=200000 .*/weir(-strict-spin)?$",
+	cfg := small(t, "-only", "^(hot|keys|law|allocs|memory|gc|growth|flood)/|^pacing/rate=200000 .*/weir(-strict-spin)?$",
 		"-save", saved, "-report", page, "-plots", dir)
 	if err := execute(cfg, &table); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"golang.org/x/time v", "### hot", "### keys", "### law", "### allocs", "### memory", "### gc", "### growth", "### pacing", "### goals",
+		"golang.org/x/time v", "### hot", "### keys", "### law", "### allocs", "### memory", "### gc", "### growth", "### flood", "### pacing", "### goals",
 		"| shape=one case=granted cores=1 | none |", "| shape=map case=refused cores=1 | weir |",
 		"| keys=512 type=string dist=uniform case=granted cores=1 | none |", "| keys=512 type=string dist=uniform case=mixed cores=1 | weir |",
 		"| keys=512 type=uint64 dist=zipf case=granted cores=1 | none |",
 		"|  | sethvargo |", "|  | throttled |", "|  | ulule |", "|  | tollbooth |", "|  | uber |", "|  | xtime-mutex |", "|  | weir-1shard |", "|  | table-batch |",
+		"| keys=1k flood=200k/s before | none |", "| keys=1k flood=200k/s during | none |", "| keys=1k flood=full-speed beside | none |",
+		"|  | weir-refuse |", "|  | weir-admit |", "|  | table-admit |", "| p50, ns | p99, ns | longest, ns | asked, k/s | new keys, k/s |",
+		"| p99.9 of a decision during a flood at full-speed against before it: weir Table, Admit | <= 3 × |",
 		"- tollbooth: no mixed and refused cases",
 		"| least | most | runs | to weir | gap p50, µs | p99, µs | longest, µs |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
 		"| rate=200000 loops=1 busy=no | weir | ", "|  | weir-strict-spin | ", "| rate=200000 loops=64 busy=no | weir | ",
@@ -128,6 +131,9 @@ func TestTitles(t *testing.T) {
 	libs := map[string]bool{"weir-1shard": true}
 	for _, s := range append(single(), stringKeyed()...) {
 		libs[s.lib] = true
+	}
+	for _, f := range floods() {
+		libs[f.lib] = true
 	}
 	for _, p := range pacers() {
 		libs[p.lib] = true
