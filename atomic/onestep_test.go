@@ -120,9 +120,8 @@ func TestEndsLoseNoCharge(t *testing.T) {
 	var meets atomic.Int64
 	for range rounds {
 		var frozen, full, reset Cell
-		for _, c := range []*Cell{&frozen, &full, &reset} {
-			c.Init(at.Tick)
-		}
+		frozen.Init(at.Tick)
+		full.Init(at.Tick)
 		reset.Init(at.Tick + 1000)
 		taken, carried, forgot, charged := int64(0), int64(0), false, false
 		didReset, owes := false, false

@@ -14,6 +14,9 @@ import (
 // variable says which mutant is in force; 0 is none.
 const variable = "WEIR_MUTANT"
 
+// invariants is the tag of the build in which each step is checked.
+const invariants = "invariants"
+
 const chooser = `package %s
 
 import (
@@ -70,7 +73,7 @@ func flat(path string) string { return strings.ReplaceAll(path, "/", "_") }
 
 var complaint = regexp.MustCompile(`(?m)^\S*?([^/\s]+\.go):(\d+):\d+: (.*)$`)
 
-// compile drops mutants until the rest compiles. All of one package have to be
+// compile drops mutants until the rest compiles, with the tag and without. All of one package have to be
 // dropped before those of the next one that imports it show.
 func (b *builder) compile() (overlay string, err error) {
 	for {
@@ -78,11 +81,16 @@ func (b *builder) compile() (overlay string, err error) {
 		if err != nil {
 			return "", err
 		}
-		args := []string{"build", "-overlay", overlay, "-gcflags=-e"}
-		for _, dir := range b.packages {
-			args = append(args, "./"+dir)
+		var out []byte
+		for _, tags := range []string{"", invariants} {
+			args := []string{"build", "-overlay", overlay, "-gcflags=-e", "-tags", tags}
+			for _, dir := range b.packages {
+				args = append(args, "./"+dir)
+			}
+			if out, err = b.command("go", args...).CombinedOutput(); err != nil {
+				break
+			}
 		}
-		out, err := b.command("go", args...).CombinedOutput()
 		if err == nil {
 			return overlay, nil
 		}
@@ -104,14 +112,14 @@ func (b *builder) compile() (overlay string, err error) {
 	}
 }
 
-// tests builds the package's tests.
-func (b *builder) tests(overlay, dir string) (*suite, error) {
-	path := filepath.Join(b.tmp, flat(dir)+".test")
-	out, err := b.command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, "./"+dir).CombinedOutput()
+// tests builds the package's tests, with a tag or "".
+func (b *builder) tests(overlay, dir, tag string) (*suite, error) {
+	path := filepath.Join(b.tmp, flat(dir)+tag+".test")
+	out, err := b.command("go", "test", "-c", "-vet=off", "-tags", tag, "-overlay", overlay, "-o", path, "./"+dir).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("go test -c ./%s: %w\n%s", dir, err, out)
 	}
-	return &suite{name: dir, path: path, dir: filepath.Join(b.root, dir)}, nil
+	return &suite{name: strings.TrimSpace(dir + " " + tag), path: path, dir: filepath.Join(b.root, dir)}, nil
 }
 
 func (b *builder) command(name string, args ...string) *exec.Cmd {

@@ -10,11 +10,12 @@ import (
 
 const folder = "stress/mutants"
 
-// explained reads explained.txt: paragraphs of names of mutants, one on a line,
-// and under them an indented reason, which may have several lines. A name may
-// end in *. Lines that begin with # are comments.
-func explained(root string, all []*mutant) (map[string]string, error) {
-	data, err := os.ReadFile(filepath.Join(root, folder, "explained.txt"))
+// listed reads explained.txt or open.txt: paragraphs of names of mutants, one on
+// a line, and under them an indented reason, which may have several lines. A
+// name may end in *. Lines that begin with # are comments. It returns the
+// reasons, and fails if there is a name of no mutant.
+func listed(root, list string, all []*mutant) (map[string]string, error) {
+	data, err := os.ReadFile(filepath.Join(root, folder, list))
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func explained(root string, all []*mutant) (map[string]string, error) {
 			}
 		}
 		if len(names) > 0 && reason == "" {
-			return nil, fmt.Errorf("explained.txt: %q has no reason", names[0])
+			return nil, fmt.Errorf("%s: %q has no reason", list, names[0])
 		}
 		for _, name := range names {
 			prefix, many := strings.CutSuffix(name, "*")
@@ -45,7 +46,7 @@ func explained(root string, all []*mutant) (map[string]string, error) {
 				}
 			}
 			if !found && slices.ContainsFunc(all, func(m *mutant) bool { return filepath.Dir(m.file) == filepath.Dir(name[:strings.Index(name+" ", " ")]) }) {
-				return nil, fmt.Errorf("explained.txt: there is no mutant %q any more", name)
+				return nil, fmt.Errorf("%s: there is no mutant %q any more", list, name)
 			}
 		}
 	}

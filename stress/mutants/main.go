@@ -10,12 +10,15 @@
 // environment variable says which one is in force: so a mutant costs a run of
 // the tests and no build. What is compiled is an overlay, so the tree is not
 // touched. The package's own tests come first, the quickest of them before the
-// others, and for those that survive the suite of package stress.
+// others; then the same with the tag invariants, where each step is checked and
+// goroutines yield between a read and a swap; and for those that survive the
+// suite of package stress.
 //
 // A mutant that survives has to be named in explained.txt, with the reason why
 // no test can tell it from the code; and what is named there has to be a mutant
 // that survives. Otherwise the program fails. Tests that fail without a mutant
-// because of the way in which this is compiled are left out.
+// because of the way in which this is compiled are left out. Those in open.txt
+// are neither killed nor explained yet: they are counted and told.
 package main
 
 import (
@@ -32,11 +35,12 @@ func main() {
 	var c config
 	flag.StringVar(&c.packages, "pkg", "gcra,atomic,shard", "the packages whose mutants run")
 	flag.StringVar(&c.only, "only", "", "a regexp: only mutants whose names match")
-	flag.IntVar(&c.stages, "stages", 3, "how many of the three stages of a package's tests: 1 is the quick ones only")
+	flag.IntVar(&c.stages, "stages", 3, "1 runs a package's quick tests only, 2 all but the slow ones, 3 all")
 	flag.StringVar(&c.tests, "tests", "", "a regexp: only tests whose names match")
 	flag.StringVar(&c.skip, "skip", "^$", "a regexp: no tests whose names match")
 	flag.StringVar(&c.suite, "suite", "Laws", "a regexp: the tests of package stress that survivors meet; - for none")
 	flag.BoolVar(&c.again, "explained", false, "run those in explained.txt too, and fail if one is killed")
+	flag.IntVar(&c.workers, "j", 1, "how many run at once: races are met less if more do")
 	flag.BoolVar(&c.list, "list", false, "print the names, run nothing")
 	flag.Parse()
 	root, err := os.Getwd()
@@ -51,7 +55,7 @@ func main() {
 
 type config struct {
 	packages, only, tests, skip, suite string
-	stages                             int
+	stages, workers                    int
 	again, list                        bool
 }
 
@@ -65,7 +69,11 @@ func (c *config) run(root string) error {
 	if err != nil {
 		return err
 	}
-	reasons, err := explained(root, all)
+	reasons, err := listed(root, "explained.txt", all)
+	if err != nil {
+		return err
+	}
+	open, err := listed(root, "open.txt", all)
 	if err != nil {
 		return err
 	}
@@ -87,42 +95,19 @@ func (c *config) run(root string) error {
 	if err != nil {
 		return err
 	}
-	var stress *suite
-	if c.suite != "-" {
-		if stress, err = b.tests(overlay, "stress"); err != nil {
-			return err
-		}
-		if err := stress.prepare(c.suite, "^$"); err != nil {
-			return err
-		}
-	}
-	t := tally{reasons: reasons}
+	r := &runner{config: c, builder: b, overlay: overlay, tally: tally{reasons: reasons, open: open}}
 	for _, dir := range wanted {
-		var own *suite
+		var own []*mutant
 		for _, m := range all {
-			if filepath.Dir(m.file) != dir || m.aside {
-				continue
+			if filepath.Dir(m.file) == dir && !m.aside {
+				own = append(own, m)
 			}
-			if m.broken || reasons[m.key] != "" && !c.again {
-				t.add(m, "")
-				continue
-			}
-			if own == nil {
-				if own, err = b.tests(overlay, dir); err != nil {
-					return err
-				}
-				if err := own.prepare(c.tests, c.skip); err != nil {
-					return err
-				}
-			}
-			by := own.kill(m.id, c.stages)
-			if by == "" && stress != nil {
-				by = stress.kill(m.id, c.stages)
-			}
-			t.add(m, by)
+		}
+		if err := r.run(dir, own); err != nil {
+			return err
 		}
 	}
-	return t.end()
+	return r.tally.end()
 }
 
 // mutants makes all mutants of the packages, those by hand included.
@@ -146,50 +131,4 @@ func mutants(root string, packages []string) (sources []*source, all []*mutant, 
 		m.id = i + 1
 	}
 	return sources, all, nil
-}
-
-// A tally counts what became of the mutants.
-type tally struct {
-	reasons                                   map[string]string
-	broken, killed, late, explained, survived int
-	wrong                                     int // explained, but killed
-}
-
-func (t *tally) add(m *mutant, by string) {
-	why := t.reasons[m.key]
-	switch {
-	case m.broken:
-		t.broken++
-		return
-	case by == "" && why != "":
-		t.explained++
-		return
-	case by == "":
-		t.survived++
-		fmt.Println("SURVIVED ", m.key)
-		return
-	case why != "":
-		t.wrong++
-		fmt.Printf("NOT SO    %s: killed by %s\n", m.key, by)
-		return
-	case by == "timeout":
-		t.late++
-	}
-	t.killed++
-	fmt.Printf("killed    %s\t%s\n", m.key, by)
-}
-
-func (t *tally) end() error {
-	run := t.killed + t.explained + t.survived + t.wrong
-	fmt.Printf("%d mutants: %d killed (%d of them by a timeout), %d explained, %d survived; %d more do not compile\n",
-		run, t.killed, t.late, t.explained, t.survived, t.broken)
-	switch {
-	case run == 0:
-		return fmt.Errorf("no mutant of that name")
-	case t.wrong > 0:
-		return fmt.Errorf("%d in explained.txt are killed", t.wrong)
-	case t.survived > 0:
-		return fmt.Errorf("%d survived", t.survived)
-	}
-	return nil
 }

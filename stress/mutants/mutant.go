@@ -32,7 +32,7 @@ type source struct {
 	made map[*ast.FuncDecl][]*mutant
 }
 
-// read parses the package's files, but those that not every build has.
+// read parses the package's files, but those that not every build has or uses.
 func read(root, dir string) ([]*source, error) {
 	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
@@ -44,7 +44,7 @@ func read(root, dir string) ([]*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(string(text), "\n//go:build") || strings.HasPrefix(string(text), "//go:build") {
+		if strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "invariants.go" || strings.Contains(string(text), "\n//go:build") || strings.HasPrefix(string(text), "//go:build") {
 			continue
 		}
 		s, err := parse(dir+"/"+filepath.Base(path), string(text))

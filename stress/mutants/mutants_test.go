@@ -130,8 +130,11 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons, err := explained("../..", all)
+	reasons, err := listed("../..", "explained.txt", all)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listed("../..", "open.txt", all); err != nil {
 		t.Fatal(err)
 	}
 	byHand := 0
@@ -142,5 +145,73 @@ func TestLists(t *testing.T) {
 	}
 	if len(all) < 3000 || byHand < 30 || len(reasons) < 50 {
 		t.Errorf("%d mutants, %d by hand, %d explained: nothing is proved", len(all), byHand, len(reasons))
+	}
+}
+
+// TestHooks: what only the build with the tag invariants has is not changed,
+// and does not keep the statements around it apart.
+func TestHooks(t *testing.T) {
+	s, err := parse("p/p.go", `package p
+
+func (t *T) f(w *W) {
+	t.g()
+	if invariants.On {
+		check(1 + 2)
+	}
+	t.h()
+	if invariants.On && t.n > 3 {
+		t.mark()
+	}
+	if w.CompareAndSwap(t, t) && invariants.On {
+		t.count(5)
+	}
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, m := range s.generate() {
+		keys = append(keys, strings.TrimPrefix(m.key, "p/p.go T.f: "))
+		for _, hook := range []string{"if invariants.On {", "check(1 + 2)", "if invariants.On && t.n > 3 {", "t.mark()", "&& invariants.On {", "t.count(5)"} {
+			if strings.Count(m.body, hook) != 1 {
+				t.Errorf("%s: %q is gone:\n%s", m.key, hook, m.body)
+			}
+		}
+	}
+	want := []string{
+		"removal: t.g()", "removal: t.h()", "order: { t.g() t.h() }",
+		"blind store: w.CompareAndSwap(t, t) => func() bool { _ = t w.Store(t) return true }()",
+	}
+	if !slices.Equal(keys, want) {
+		t.Errorf("mutants\n%s\nwant\n%s", strings.Join(keys, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestTally: what is explained and killed fails, and what is open does not.
+func TestTally(t *testing.T) {
+	m := func(key string) *mutant { return &mutant{key: key} }
+	listed := tally{reasons: map[string]string{"a": "why"}, open: map[string]string{"b": "why"}}
+	for _, row := range []struct{ key, by, want string }{
+		{"a", "", ""},
+		{"a", "p: TestA", "1 in explained.txt are killed"},
+		{"b", "", ""},
+		{"b", "p: TestA", ""},
+		{"c", "p: TestA", ""},
+		{"c", "", "1 survived"},
+	} {
+		got := ""
+		y := tally{reasons: listed.reasons, open: listed.open}
+		y.add(m(row.key), row.by)
+		if err := y.end(); err != nil {
+			got = err.Error()
+		}
+		if got != row.want {
+			t.Errorf("%q by %q: %q, want %q", row.key, row.by, got, row.want)
+		}
+	}
+	none := tally{}
+	if err := none.end(); err == nil {
+		t.Error("no mutant is no failure")
 	}
 }

@@ -25,7 +25,8 @@ type collector struct {
 
 func edits(fset *token.FileSet, fn *ast.FuncDecl) []edit {
 	c := &collector{fset: fset, bound: map[ast.Node]bool{}}
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BlockStmt:
 			c.list(n.List)
@@ -37,6 +38,12 @@ func edits(fset *token.FileSet, fn *ast.FuncDecl) []edit {
 		case *ast.CommClause:
 			c.list(n.Body)
 		case *ast.IfStmt:
+			if step, hook := hook(n); hook {
+				if step != nil {
+					ast.Inspect(step, visit)
+				}
+				return false
+			}
 			c.force(&n.Cond)
 		case *ast.BinaryExpr:
 			c.binary(n)
@@ -55,9 +62,37 @@ func edits(fset *token.FileSet, fn *ast.FuncDecl) []edit {
 			c.returns(n)
 		}
 		return true
-	})
+	}
+	ast.Inspect(fn.Body, visit)
 	c.locks(fn.Body)
 	return c.edits
+}
+
+// hook reports whether a statement is one that only the build with the tag
+// invariants has. Nothing in it is changed, but the step that it may wait for:
+// what stands before && invariants.On runs in every build.
+func hook(s ast.Stmt) (step ast.Expr, hook bool) {
+	if n, ok := s.(*ast.IfStmt); ok {
+		return checked(n.Cond)
+	}
+	return nil, false
+}
+
+func checked(cond ast.Expr) (step ast.Expr, is bool) {
+	switch x := cond.(type) {
+	case *ast.SelectorExpr:
+		p, ok := x.X.(*ast.Ident)
+		return nil, ok && p.Name == "invariants" && x.Sel.Name == "On"
+	case *ast.BinaryExpr:
+		if x.Op != token.LAND {
+			return nil, false
+		}
+		if _, last := checked(x.Y); last {
+			return x.X, true
+		}
+		return checked(x.X)
+	}
+	return nil, false
 }
 
 // set adds an edit that gives a variable of the tree another value meanwhile.
@@ -179,7 +214,11 @@ func (c *collector) returns(n *ast.ReturnStmt) {
 
 // list handles statements that follow each other.
 func (c *collector) list(list []ast.Stmt) {
+	before := -1 // the statement before, whatever hooks stand between
 	for i, s := range list {
+		if _, hook := hook(s); hook {
+			continue
+		}
 		switch s := s.(type) {
 		case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt, *ast.BranchStmt:
 			c.remove(list, i)
@@ -199,10 +238,11 @@ func (c *collector) list(list []ast.Stmt) {
 		if b, ok := s.(*ast.BranchStmt); ok && b.Label == nil {
 			c.operator(b, &b.Tok)
 		}
-		if i > 0 && calls(list[i-1]) && calls(s) {
-			swap := func() { list[i-1], list[i] = list[i], list[i-1] }
-			c.edits = append(c.edits, edit{"order", &ast.BlockStmt{List: []ast.Stmt{list[i-1], s}}, swap, swap})
+		if last := before; last >= 0 && calls(list[last]) && calls(s) {
+			swap := func() { list[last], list[i] = list[i], list[last] }
+			c.edits = append(c.edits, edit{"order", &ast.BlockStmt{List: []ast.Stmt{list[last], s}}, swap, swap})
 		}
+		before = i
 	}
 }
 

@@ -26,15 +26,33 @@ type stage struct {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL|SKIP): (\w+) \((\d+\.\d+)s\)`)
 
+var (
+	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	crash  = regexp.MustCompile(`(?m)^(panic|fatal error): `)
+)
+
 // prepare runs all tests that match only and not skip, with no mutant in force, and sorts them.
 // One that fails so is left out: it asks how code was compiled, as those do
 // that count allocations or look for what was inlined.
 func (s *suite) prepare(only, skip string) error {
-	out, _, _ := s.exec(0, 20*time.Minute, "-test.v", "-test.run", only, "-test.skip", skip)
+	var left []string
+	var out string
+	for {
+		out, _, _ = s.exec(0, 20*time.Minute, "-test.v", "-test.run", only, "-test.skip", skip)
+		if !crash.MatchString(out) {
+			break
+		}
+		// Those after it have not run.
+		m := failed.FindStringSubmatch(out)
+		if m == nil || slices.Contains(left, m[1]) {
+			return fmt.Errorf("%s: crashes without a mutant:\n%s", s.name, out)
+		}
+		left = append(left, m[1])
+		skip += "|^" + m[1] + "$"
+	}
 	limits := []float64{0.02, 0.3, 1e9}
 	names := make([][]string, len(limits))
 	took := make([]float64, len(limits))
-	var left []string
 	for _, m := range verdict.FindAllStringSubmatch(out, -1) {
 		switch m[1] {
 		case "FAIL":
@@ -49,16 +67,17 @@ func (s *suite) prepare(only, skip string) error {
 			took[i] += t
 		}
 	}
-	for i := range names {
-		if len(names[i]) > 0 {
-			// Three times as long, and at least ten seconds: others may be
-			// using the machine.
-			timeout := 10*time.Second + time.Duration(3*took[i]*float64(time.Second))
-			s.stages = append(s.stages, stage{"^(" + strings.Join(names[i], "|") + ")$", len(names[i]), timeout})
-		}
-	}
-	if len(s.stages) == 0 {
+	if len(slices.Concat(names...)) == 0 {
 		return fmt.Errorf("%s: no test passes without a mutant:\n%s", s.name, out)
+	}
+	for i := range names {
+		s.stages = append(s.stages, stage{})
+		if len(names[i]) > 0 {
+			// Five times as long and five seconds more: others may be using
+			// the machine.
+			timeout := 5*time.Second + time.Duration(5*took[i]*float64(time.Second))
+			s.stages[i] = stage{"^(" + strings.Join(names[i], "|") + ")$", len(names[i]), timeout}
+		}
 	}
 	for i, st := range s.stages {
 		fmt.Printf("# %s, stage %d: %d tests, %.1f s\n", s.name, i+1, st.tests, took[i])
@@ -67,21 +86,28 @@ func (s *suite) prepare(only, skip string) error {
 	return nil
 }
 
-// kill returns the test that fails under the mutant, or "" if none does.
-func (s *suite) kill(id, stages int) string {
-	for _, st := range s.stages[:min(stages, len(s.stages))] {
+// kill returns the test of the stages first to last, which count from 0, that
+// fails under the mutant, or "" if none does.
+func (s *suite) kill(id, first, last int) string {
+	for i, st := range s.stages {
+		if i < first || i > last {
+			continue
+		}
+		if st.tests == 0 {
+			continue
+		}
 		out, late, err := s.exec(id, st.timeout, "-test.failfast", "-test.run", st.run)
 		if err == nil {
 			continue
 		}
-		if m := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`).FindStringSubmatch(out); m != nil {
-			return m[1]
+		if m := failed.FindStringSubmatch(out); m != nil {
+			return s.name + ": " + m[1]
 		}
 		if late {
-			return "timeout"
+			return s.name + ": timeout"
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-		return "crash: " + short(first)
+		return s.name + ": crash: " + short(first)
 	}
 	return ""
 }
