@@ -45,6 +45,8 @@ var arrows = map[string][]string{
 	"bench/trace":         {},
 	"bench/peers":         above,
 	"docs/examples/...":   above,
+	// It shows how a program is watched.
+	"docs/examples/proxy": append(above[:len(above):len(above)], "contrib/metrics", "contrib/metrics/prom"),
 	"contrib/...":         above,
 	// What both of its packages have in common is the module's own.
 	"contrib/metrics/prom":         {"contrib/metrics"},

@@ -71,7 +71,7 @@ func TestXRateLimit(t *testing.T) {
 		same(t, res.Header, "X-RateLimit-Limit", row.limits)
 		same(t, res.Header, "X-RateLimit-Remaining", "8")
 		same(t, res.Header, "X-RateLimit-Reset", row.reset...)
-		same(t, res.Header, "RateLimit-Policy", (&policies{list: []policy{{quoted: `"default"`}}}).text(&row.limit))
+		same(t, res.Header, "RateLimit-Policy", string(appendPolicy(nil, `"default"`, row.limit)))
 	}
 	clients, _ := perClient(gcra.PerSecond(1))
 	res := ask(New(Local(clients), RemoteAddr, WithXRateLimit(nil), WithCost(func(*http.Request) int { return 0 }))(ok), client)

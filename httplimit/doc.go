@@ -24,7 +24,8 @@
 //
 //   - A refused request gets 429 Too Many Requests with Cache-Control: no-store
 //     and Retry-After, in whole seconds, rounded up, at least 1. A client that
-//     waits that long is not refused, if nobody else takes from its bucket.
+//     waits that long is not refused, if nobody else takes from its bucket, and
+//     if the limiter has room for its key.
 //   - 413 Content Too Large, if it costs more than the burst: no later time is
 //     better, only a smaller request, and clients do not repeat a 413 as they do
 //     a 429. A limit that never refills, or gives nothing, answers with 429. None
@@ -36,8 +37,8 @@
 // The ResponseWriter goes through to the handlers as it is, so that flushing,
 // hijacking and [http.ResponseController] work; and nothing is given back: a
 // request that was granted has been paid for, also if its handler fails or its
-// client goes away. Whoever knows the outcome can charge it afterwards, as the Debit and Settle of
-// packages atomic and shard do.
+// client goes away. Whoever knows the outcome can charge it afterwards, as the
+// Debit and Settle of packages atomic and shard do.
 //
 // # What responses say of the limit
 //

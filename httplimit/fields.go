@@ -26,25 +26,31 @@ const never = -1
 // tell adds the fields of one decision to a response.
 func (m *middleware) tell(h http.Header, d gcra.Decision) {
 	limit := d.Limit()
-	texts := make([]string, 2) // both fields' values in one allocation
-	if text := m.policies.text(&limit); text != "" {
-		texts[0] = text
-		h[rateLimitPolicy] = add(h[rateLimitPolicy], texts[0:1:1])
-	}
-	if p := m.policies.of(&limit); p != nil && limit != gcra.Unlimited() {
+	// Both fields' values are in one string, and that in one slice.
+	var buf [256]byte
+	b := m.policies.advertise(buf[:0], &limit)
+	policies := len(b)
+	p := m.policies.of(&limit)
+	if p != nil && limit != gcra.Unlimited() {
 		r, t := available(d, &limit)
-		var buf [64]byte
-		b := append(buf[:0], p.quoted...)
+		b = append(b, p.quoted...)
 		b = strconv.AppendInt(append(b, ";r="...), r, 10)
 		if t != never {
 			b = strconv.AppendInt(append(b, ";t="...), t, 10)
 		}
-		texts[1] = string(b)
-		if !d.OK() {
-			// Those of limits around this one, which granted: their windows may
-			// reach beyond this one's Retry-After, and that must not be.
-			delete(h, rateLimit)
-		}
+	}
+	if !d.OK() {
+		// Those of limits around this one, which granted: their windows may
+		// reach beyond this one's Retry-After, and that must not be.
+		delete(h, rateLimit)
+	}
+	text, texts := string(b), make([]string, 2)
+	if policies > 0 {
+		texts[0] = text[:policies]
+		h[rateLimitPolicy] = add(h[rateLimitPolicy], texts[0:1:1])
+	}
+	if policies < len(text) {
+		texts[1] = text[policies:]
 		h[rateLimit] = add(h[rateLimit], texts[1:2:2])
 	}
 	if m.older {

@@ -31,10 +31,8 @@ func TestPolicyText(t *testing.T) {
 		{gcra.PerSecond(1), " ~", `" ~";q=1;w=1`, "the ends of what a string may contain"},
 	} {
 		ps := policies{list: []policy{{name: row.name, quoted: quote(row.name)}}}
-		for range 2 { // made, and kept
-			if got := ps.text(&row.limit); got != row.want {
-				t.Errorf("%v: %q, want %q: %s", row.limit, got, row.want, row.why)
-			}
+		if got := string(ps.advertise(nil, &row.limit)); got != row.want {
+			t.Errorf("%v: %q, want %q: %s", row.limit, got, row.want, row.why)
 		}
 		if row.want == "" {
 			continue

@@ -47,9 +47,9 @@ func TestServerRefusesNone(t *testing.T) {
 	t.Logf("%.0f requests a second", requests/time.Since(began).Seconds())
 }
 
-// TestServerRefusesMany: without the Transport the same server refuses all that
-// its burst does not cover. For its clock no time passes, as for a client that is
-// infinitely fast.
+// TestServerRefusesMany: without the Transport such a server refuses all that its
+// burst does not cover. Its clock stands still, as it does for a client that is
+// infinitely fast: how fast this machine is must not decide.
 func TestServerRefusesMany(t *testing.T) {
 	var clk clock.Manual
 	server := shard.New[netip.Prefix](gcra.PerSecond(rate).Burst(25), shard.WithClock(&clk))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-go/weir/gcra"
@@ -17,19 +16,7 @@ type policy struct {
 	limit  func() gcra.Limit
 }
 
-type policies struct {
-	list  []policy
-	texts atomic.Pointer[[]advertised]
-}
-
-// An advertised text belongs to the limits that it was made for. Limits are few
-// and seldom change, so the last ones are kept; they are never written to.
-type advertised struct {
-	limits []gcra.Limit
-	text   string
-}
-
-const maxTexts = 8 // those of as many plans
+type policies struct{ list []policy }
 
 // check panics if the options make no sense together.
 func (ps *policies) check() {
@@ -64,37 +51,11 @@ func (ps *policies) of(decided *gcra.Limit) *policy {
 	return nil
 }
 
-// text returns the value of RateLimit-Policy, or "" if nothing limits.
-func (ps *policies) text(decided *gcra.Limit) string {
-	var kept []advertised
-	if p := ps.texts.Load(); p != nil {
-		kept = *p
-	}
-	for i := range kept {
-		if ps.inForce(kept[i].limits, decided) {
-			return kept[i].text
-		}
-	}
-	made := ps.advertise(decided)
-	texts := append([]advertised{made}, kept[:min(len(kept), maxTexts-1)]...)
-	ps.texts.Store(&texts) // of two at once one is lost, and made again
-	return made.text
-}
-
-func (ps *policies) inForce(limits []gcra.Limit, decided *gcra.Limit) bool {
-	for i := range limits {
-		if ps.current(i, decided) != limits[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func (ps *policies) advertise(decided *gcra.Limit) (made advertised) {
-	var b []byte
+// advertise appends the value of RateLimit-Policy, which is empty if nothing
+// limits.
+func (ps *policies) advertise(b []byte, decided *gcra.Limit) []byte {
 	for i := range ps.list {
 		l := ps.current(i, decided)
-		made.limits = append(made.limits, l)
 		if l == gcra.Unlimited() {
 			continue
 		}
@@ -103,8 +64,7 @@ func (ps *policies) advertise(decided *gcra.Limit) (made advertised) {
 		}
 		b = appendPolicy(b, ps.list[i].quoted, l)
 	}
-	made.text = string(b)
-	return made
+	return b
 }
 
 // appendPolicy appends an item of RateLimit-Policy: the burst, and the time in

@@ -92,10 +92,23 @@ func span(whole int64, fraction time.Duration) time.Duration {
 	return time.Duration(whole)*time.Second + fraction
 }
 
+// longestField is the number of bytes from which on RateLimit is not looked at:
+// room for hundreds of policies.
+const longestField = 8 << 10
+
 // windowOf reads RateLimit. A malformed field is ignored, and so is one that a
 // cache has kept.
 func windowOf(h http.Header) (time.Duration, bool) {
 	if age, _, ok := number(h.Get("Age"), false); ok && age > 0 {
+		return 0, false
+	}
+	// To read a field takes many times its length in memory, and the server may
+	// be anybody's.
+	length := 0
+	for _, line := range h[rateLimit] {
+		length += len(line)
+	}
+	if length > longestField {
 		return 0, false
 	}
 	items, ok := parseList(strings.Join(h[rateLimit], ","))

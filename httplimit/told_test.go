@@ -3,6 +3,7 @@ package httplimit
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -196,4 +197,25 @@ func integer(v any) any {
 		return n
 	}
 	return nil
+}
+
+// TestLongFields: what a server sends does not become many times as long here.
+func TestLongFields(t *testing.T) {
+	item := `"a";r=0;t=7,`
+	for _, row := range []struct {
+		lines []string
+		want  time.Duration
+		why   string
+	}{
+		{[]string{strings.Repeat(item, 300) + `"b";r=0;t=9`}, 9 * time.Second, "hundreds of policies are read"},
+		{[]string{strings.Repeat("a;b,", 1<<18) + "a"}, 0, "a megabyte is not"},
+		{slices.Repeat([]string{item[:len(item)-1]}, 1<<16), 0, "nor is one of many lines"},
+	} {
+		h := http.Header{rateLimit: row.lines}
+		var got time.Duration
+		allocs := testing.AllocsPerRun(1, func() { got = pauseOf(h, wall) })
+		if got != row.want || row.want == 0 && allocs > 10 {
+			t.Errorf("%v and %v allocations, want %v: %s", got, allocs, row.want, row.why)
+		}
+	}
 }

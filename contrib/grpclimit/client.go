@@ -2,6 +2,7 @@ package grpclimit
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -53,6 +54,7 @@ func StreamClient[K comparable](l Limiter[K], key func(ctx context.Context, meth
 		}
 		// A caller whose SendMsg failed may go away, so the stream has to end
 		// with a refusal; and the context with the stream.
+		caller := ctx
 		ctx, cancel := context.WithCancel(ctx)
 		ended := grpc.OnFinish(func(error) { cancel() })
 		stream, err := open(ctx, desc, conn, method, append(opts[:len(opts):len(opts)], ended)...)
@@ -60,7 +62,7 @@ func StreamClient[K comparable](l Limiter[K], key func(ctx context.Context, meth
 			cancel()
 			return nil, err
 		}
-		return &clientStream[K]{ClientStream: stream, gate: g, ctx: ctx, method: method, key: key, cancel: cancel}, nil
+		return &clientStream[K]{ClientStream: stream, gate: g, caller: caller, ctx: ctx, method: method, key: key, cancel: cancel}, nil
 	}
 }
 
@@ -69,6 +71,7 @@ func StreamClient[K comparable](l Limiter[K], key func(ctx context.Context, meth
 type clientStream[K comparable] struct {
 	grpc.ClientStream
 	gate   *gate[K]
+	caller context.Context // the one that the stream was opened with
 	ctx    context.Context // the stream's own, when asked for, ends its retries
 	method string
 	key    K
@@ -84,6 +87,9 @@ func (s *clientStream[K]) SendMsg(m any) error {
 		return err
 	}
 	if _, err := s.gate.take(s.ctx, s.method, s.key, m); err != nil {
+		if s.ctx.Err() != nil && s.caller.Err() == nil {
+			return io.EOF // the stream ended meanwhile; RecvMsg tells how
+		}
 		s.mu.Lock()
 		s.err = err
 		s.mu.Unlock()

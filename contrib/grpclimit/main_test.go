@@ -83,7 +83,7 @@ func (s *service) FullDuplexCall(stream grpc.BidiStreamingServer[testpb.Streamin
 
 // serve runs the service on a loopback socket, or on what listen returns, and
 // returns a client of it.
-func serve(t testing.TB, s *service, opts []grpc.ServerOption, dial ...grpc.DialOption) testpb.TestServiceClient {
+func serve(t testing.TB, s testpb.TestServiceServer, opts []grpc.ServerOption, dial ...grpc.DialOption) testpb.TestServiceClient {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,7 +92,7 @@ func serve(t testing.TB, s *service, opts []grpc.ServerOption, dial ...grpc.Dial
 	return serveOn(t, lis, lis.Addr().String(), s, opts, dial...)
 }
 
-func serveOn(t testing.TB, lis net.Listener, target string, s *service, opts []grpc.ServerOption, dial ...grpc.DialOption) testpb.TestServiceClient {
+func serveOn(t testing.TB, lis net.Listener, target string, s testpb.TestServiceServer, opts []grpc.ServerOption, dial ...grpc.DialOption) testpb.TestServiceClient {
 	t.Helper()
 	srv := grpc.NewServer(opts...)
 	testpb.RegisterTestServiceServer(srv, s)

@@ -212,3 +212,34 @@ func TestClientStreamsLeaveNothing(t *testing.T) {
 		t.Errorf("%d streams; the caller's context: %v", len(made), t.Context().Err())
 	}
 }
+
+// leaver is a service that ends each stream after its first message.
+type leaver struct{ service }
+
+func (*leaver) FullDuplexCall(stream grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]) error {
+	_, err := stream.Recv()
+	return err
+}
+
+// A Send that waits for its slot when the server ends the stream says io.EOF, as
+// any other does, and RecvMsg tells how it ended.
+func TestEndWhileSendWaits(t *testing.T) {
+	l := shard.New[string](gcra.PerHour(1))
+	client := serve(t, new(leaver), nil, grpc.WithStreamInterceptor(
+		grpclimit.StreamClient(grpclimit.Waiting(l), fixed, grpclimit.WithMessages())))
+	stream, err := client.FullDuplexCall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error)
+	go func() {
+		stream.Send(&testpb.StreamingOutputCallRequest{})
+		sent <- stream.Send(&testpb.StreamingOutputCallRequest{}) // which has to wait for an hour
+	}()
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("Recv said %v, want EOF", err)
+	}
+	if err := <-sent; err != io.EOF {
+		t.Errorf("Send said %v, want EOF", err)
+	}
+}
