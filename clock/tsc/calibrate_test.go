@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/loov/hrtime"
 )
 
 // A spoilt source is a world with another system's clock or counter.
@@ -137,7 +136,7 @@ func TestTrusted(t *testing.T) {
 // not pass.
 func TestNewInBubble(t *testing.T) {
 	want := ErrUnsteady
-	if !hrtime.TSCSupported() {
+	if supported() != nil {
 		want = ErrUnsupported
 	}
 	synctest.Test(t, func(t *testing.T) {

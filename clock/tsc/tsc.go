@@ -27,15 +27,8 @@ type Clock struct {
 // clock.System if there is an error: ErrUnsupported, as on every processor that
 // is not an amd64, or ErrUnsteady with what was measured.
 func New() (*Clock, error) {
-	if !hrtime.TSCSupported() {
-		return nil, fmt.Errorf("%w: the processor (%s) does not say that it has one", ErrUnsupported, runtime.GOARCH)
-	}
-	if runtime.GOOS == "linux" {
-		// Where this cannot be read, as in some sandboxes, the processor's word
-		// and the calibration have to do.
-		if list, err := os.ReadFile(sources); err == nil && !trusted(list) {
-			return nil, fmt.Errorf("%w: the kernel does not trust it: %s has %q", ErrUnsupported, sources, bytes.TrimSpace(list))
-		}
+	if err := supported(); err != nil {
+		return nil, err
 	}
 	c := &Clock{machine: machine{time.Now()}}
 	first, err := calibrate(&c.machine)
@@ -44,6 +37,22 @@ func New() (*Clock, error) {
 	}
 	c.board.start(first)
 	return c, nil
+}
+
+// supported returns an ErrUnsupported if the processor or the kernel says that
+// there is no counter to use.
+func supported() error {
+	if !hrtime.TSCSupported() {
+		return fmt.Errorf("%w: the processor (%s) does not say that it has one", ErrUnsupported, runtime.GOARCH)
+	}
+	if runtime.GOOS == "linux" {
+		// Where this cannot be read, as in some sandboxes, the processor's word
+		// and the calibration have to do.
+		if list, err := os.ReadFile(sources); err == nil && !trusted(list) {
+			return fmt.Errorf("%w: the kernel does not trust it: %s has %q", ErrUnsupported, sources, bytes.TrimSpace(list))
+		}
+	}
+	return nil
 }
 
 // sources lists the counters that Linux holds good for a clock: one that it has

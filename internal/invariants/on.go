@@ -117,7 +117,11 @@ func (m *Mark) CompareAndSwap(old, next int64) bool {
 type Counter struct{ v atomic.Int64 }
 
 // Load returns the number.
-func (c *Counter) Load() int64 { return c.v.Load() }
+func (c *Counter) Load() int64 {
+	n := c.v.Load()
+	yield()
+	return n
+}
 
 // Add adds n and returns the sum.
 func (c *Counter) Add(n int64) int64 {
