@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,9 +48,10 @@ func TestInFloodRejects(t *testing.T) {
 		want  string
 	}{
 		{"a decision takes nothing", func(i *target) func(uint64) bool {
-			asks, allow := 0, i.allow
+			var asks atomic.Int64
+			allow := i.allow
 			return func(key uint64) bool {
-				if asks++; key < 1<<63 && asks%1501 == 0 {
+				if key < 1<<63 && asks.Add(1)%1501 == 0 {
 					return true // nothing is taken
 				}
 				return allow(key)
