@@ -33,6 +33,9 @@ func crowd(n int) []*http.Request {
 // TestAllocations: a granted request costs two, whatever its policies; without
 // fields it costs none.
 func TestAllocations(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
 	limit := gcra.PerSecond(1e6).Burst(1e6)
 	clients := shard.New[netip.Prefix](limit)
 	other := shard.New[netip.Prefix](gcra.PerSecond(1e6).Burst(1e5))
