@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 // A spoilt source is a world with another system's clock or counter.
