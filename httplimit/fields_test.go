@@ -54,12 +54,12 @@ func TestPolicyText(t *testing.T) {
 // histories of all kinds.
 func TestFieldsHold(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	around := func(max float64) int { return 1 + int(math.Exp(rnd.Float64()*math.Log(max))) }
+	around := func(max float64) int64 { return 1 + int64(math.Exp(rnd.Float64()*math.Log(max))) }
 	granted, refused, lowered, empty := 0, 0, 0, 0
 	for range 20_000 {
 		period := time.Duration(math.Exp(rnd.Float64() * math.Log(float64(2000*time.Hour))))
-		n := int(min(int64(around(1e6)), 32*int64(max(period, 1))))
-		limit := gcra.Per(n, max(period, 1)).Burst(around(1e6))
+		n := int(min(around(1e6), 32*int64(max(period, 1))))
+		limit := gcra.Per(n, max(period, 1)).Burst(int(around(1e6)))
 		step := time.Duration(0)
 		if rnd.IntN(4) == 0 {
 			step = time.Duration(around(1e10))
