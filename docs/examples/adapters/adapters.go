@@ -18,10 +18,12 @@ type throttle struct{ shard.View[string] }
 func (t throttle) TryAccept() bool { return t.Allow() }
 
 // Accept has no context and returns no error, so it has to wait for as long as
-// it takes: also where a Wait is refused, as WithMaxWait does.
+// it takes: also where a Wait is refused, as WithMaxWait does, and WithMaxKeys
+// for want of room. When there will be room nobody knows, and Peek, which does
+// not look for it, says at once: so it looks again every few milliseconds.
 func (t throttle) Accept() {
 	for t.Wait(context.Background()) != nil {
-		time.Sleep(min(t.Peek(1).RetryAfter(), time.Minute))
+		time.Sleep(min(max(t.Peek(1).RetryAfter(), 5*time.Millisecond), time.Minute))
 	}
 }
 
