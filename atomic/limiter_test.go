@@ -3,6 +3,8 @@ package atomic_test
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -89,8 +91,14 @@ func TestWaitErrors(t *testing.T) {
 		} {
 			l := gatomic.NewLimiter(row.limit, gatomic.WithMaxWait(row.max))
 			l.Take(1)
-			if err := l.Wait(row.ctx); !errors.Is(err, row.want) {
+			err := l.Wait(row.ctx)
+			if !errors.Is(err, row.want) {
 				t.Errorf("%v: Wait = %v, want %v: %s", row.limit, err, row.want, row.why)
+			}
+			// As who does not unwrap asks: net/http, and os.IsTimeout.
+			late, ok := err.(net.Error)
+			if timeout := row.want == context.DeadlineExceeded; ok && (late.Timeout() != timeout || late.Temporary() != timeout) || os.IsTimeout(err) != timeout {
+				t.Errorf("%v: %v as a timeout: %v, want %v: %s", row.limit, err, os.IsTimeout(err), timeout, row.why)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package atomic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -216,7 +217,8 @@ func doze(ctx context.Context, d time.Duration) error {
 }
 
 // A WaitError is returned by a Wait that was refused at once and booked
-// nothing. Errors.Is finds gcra.ErrLimited or context.DeadlineExceeded in it.
+// nothing. Errors.Is finds gcra.ErrLimited or context.DeadlineExceeded in it; in
+// the latter case it is a timeout, as a net.Error tells.
 type WaitError struct {
 	Delay time.Duration // how far away the slot was; gcra.Never if it never comes
 	Err   error
@@ -231,3 +233,10 @@ func (e *WaitError) Error() string {
 
 // Unwrap returns Err.
 func (e *WaitError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the slot was after the context's deadline. Whoever
+// does not unwrap errors, as os.IsTimeout and net/url, asks for this method.
+func (e *WaitError) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceeded) }
+
+// Temporary is what Timeout is, as for context.DeadlineExceeded itself.
+func (e *WaitError) Temporary() bool { return e.Timeout() }

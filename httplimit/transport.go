@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,8 +22,10 @@ type Waiter[K comparable] interface {
 // concurrent use, but its fields must be set before.
 //
 // Each request waits for its turn, with its own context: an end of the context
-// ends the waiting, and a deadline that is too early fails at once. A request
-// that was not sent costs no connection, and its body is closed.
+// ends the waiting, and a deadline that is too early fails at once, with an error
+// that is [context.DeadlineExceeded] and has the Timeout method of a [net.Error],
+// so that Timeout of the [url.Error] of an [http.Client] is true. A request that
+// was not sent costs no connection, and its body is closed.
 //
 // When a response with the status 429 or 503 tells how long to stay away, all
 // requests of its key that have not been sent yet, in whatever goroutine,
@@ -75,7 +78,7 @@ func (t *Transport[K]) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			r.Body.Close()
 		}
-		return nil, err
+		return nil, timely(err)
 	}
 	res, err := t.base().RoundTrip(r)
 	if err == nil && (res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable) {
@@ -86,6 +89,23 @@ func (t *Transport[K]) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return res, err
 }
+
+// timely gives an error that is context.DeadlineExceeded the methods by which
+// net/http and os tell timeouts, if it does not have them: they do not look at
+// what an error wraps.
+func timely(err error) error {
+	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return late{err}
+}
+
+// late is an error of a request that was not sent because of its deadline.
+type late struct{ error }
+
+func (l late) Unwrap() error { return l.error }
+func (late) Timeout() bool   { return true }
+func (late) Temporary() bool { return true } // as context.DeadlineExceeded says of itself
 
 // admit returns when the request may be sent.
 func (t *Transport[K]) admit(r *http.Request) (K, error) {
