@@ -12,7 +12,9 @@ import (
 // RemoteAddr is the key function of a server that its clients reach directly:
 // the IPv4 address of the connection's other end, or the /64 of its IPv6
 // address, since whoever has one of those has them all. ::ffff:192.0.2.1 and
-// 192.0.2.1 are one key, and a zone is not part of one.
+// 192.0.2.1 are one key, and a zone is not part of one. For other widths take
+// ClientAddr(v4, v6) without trusted proxies, which is the same otherwise:
+// ClientAddr(32, 56) makes one key of each /56.
 //
 // It does not look at the header, which the client writes. Behind a proxy all
 // clients have the proxy's address: use [ClientAddr] there.

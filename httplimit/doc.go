@@ -42,8 +42,8 @@
 //
 // # What responses say of the limit
 //
-// All responses, granted or refused, have the fields of
-// draft-ietf-httpapi-ratelimit-headers-11:
+// All responses to requests on which there is a decision, granted or refused,
+// have the fields of draft-ietf-httpapi-ratelimit-headers-11:
 //
 //	RateLimit-Policy: "default";q=100;w=60
 //	RateLimit: "default";r=50;t=30
@@ -62,8 +62,12 @@
 //   - In a refusal t is Retry-After, and r no more than comes in that time,
 //     although a request that asked for many tokens may have been refused with
 //     more left.
-//   - Integers stop at 15 digits, the range of structured fields. Unlimited
-//     has no fields. There is no pk: keys are not told to anybody.
+//   - Integers stop at 15 digits, the range of structured fields. There is no pk:
+//     keys are not told to anybody.
+//
+// They are absent where there is nothing to say: under Unlimited, from requests
+// that [WithSkip] lets pass or [WithDryRun] only tries, and from those without a
+// decision, whether answered with 400 or 503 or served by an error handler.
 //
 // Nested middleware adds its items to those of the middleware around it, and a
 // refusal keeps the RateLimit item of the limit that refused. But an outer

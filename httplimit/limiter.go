@@ -120,22 +120,30 @@ func (m *middleware) admit(w http.ResponseWriter, r *http.Request) bool {
 	if err == nil && d.Err() == gcra.ErrCost {
 		err = gcra.ErrCost // the cost function's fault, no refusal
 	}
+	served := true
 	switch {
 	case m.try != nil:
-		if err == nil {
-			err = d.Err()
-		}
-		if err != nil {
-			m.try(r, d, err)
-		}
-		return true // untold: what is not enforced is no limit to the client
+		m.attempt(r, d, err) // untold: what is not enforced is no limit to the client
 	case err != nil:
-		return m.failed(w, r, err)
+		served = m.failed(w, r, err)
+	default:
+		m.tell(w.Header(), d)
+		if served = d.OK(); !served {
+			m.refuse(w, r, d)
+		}
 	}
-	m.tell(w.Header(), d)
-	if d.OK() {
-		return true
+	if m.observe != nil {
+		m.observe(r.Context(), d, served, err)
 	}
-	m.refuse(w, r, d)
-	return false
+	return served
+}
+
+// attempt reports what a dry run serves although the limit would not.
+func (m *middleware) attempt(r *http.Request, d gcra.Decision, err error) {
+	if err == nil {
+		err = d.Err()
+	}
+	if err != nil {
+		m.try(r, d, err)
+	}
 }

@@ -251,6 +251,35 @@ func TestEngineDryRun(t *testing.T) {
 	}
 }
 
+// TestNegativeCostIsNoRefusal: an engine that only tries its limit would let it
+// pass, but it is a mistake, or the cost function's way to say no, and has its
+// answer whatever the limit.
+func TestNegativeCostIsNoRefusal(t *testing.T) {
+	real, _ := perClient(gcra.PerSecond(1))
+	tried, _ := perClient(gcra.PerSecond(1), shard.WithDryRun())
+	report := WithDryRun(func(*http.Request, gcra.Decision, error) {})
+	open := WithErrorHandler(func(http.ResponseWriter, *http.Request, error) bool { return true })
+	for _, row := range []struct {
+		by     *shard.Limiter[netip.Prefix]
+		opts   []Option
+		status int
+		why    string
+	}{
+		{real, nil, 400, "a limit in force"},
+		{tried, nil, 400, "the engine's dry run"},
+		{tried, []Option{open}, 200, "the error handler decides"},
+		{tried, []Option{report}, 200, "the middleware's own dry run serves all"},
+	} {
+		negative := WithCost(func(*http.Request) int { return -1 })
+		res := ask(New(Local(row.by), RemoteAddr, append(row.opts, negative)...)(ok), client)
+		if res.StatusCode != row.status {
+			t.Errorf("%s, want %d: %s", res.Status, row.status, row.why)
+		}
+		same(t, res.Header, "RateLimit")
+		same(t, res.Header, "RateLimit-Policy")
+	}
+}
+
 func TestPanics(t *testing.T) {
 	clients, _ := perClient(gcra.PerSecond(1))
 	limit := func() gcra.Limit { return gcra.PerSecond(1) }
@@ -266,6 +295,7 @@ func TestPanics(t *testing.T) {
 		"one of two unlimited":   func() { New(Local(clients), RemoteAddr, WithPolicy("a", limit), WithPolicy("b", nil)) },
 		"two of a name":          func() { New(Local(clients), RemoteAddr, WithPolicy("a", limit), WithPolicy("a", limit)) },
 		"a dry run unreported":   func() { WithDryRun(nil) },
+		"an observer of nothing": func() { WithObserver(nil) },
 		"a transport without":    func() { NewTransport[string](nil, nil) },
 		"a prefix of no bits":    func() { ClientAddr(0, 64) },
 		"of 33 bits":             func() { ClientAddr(33, 64) },

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -15,6 +16,7 @@ type config struct {
 	cost     func(*http.Request) int
 	skip     func(*http.Request) bool
 	try      func(*http.Request, gcra.Decision, error)
+	observe  func(context.Context, gcra.Decision, bool, error)
 	denied   func(http.ResponseWriter, *http.Request, gcra.Decision)
 	failed   func(http.ResponseWriter, *http.Request, error) bool
 	problem  bool
@@ -37,6 +39,8 @@ func (c *config) complete() {
 // WithCost charges a request what the function returns instead of one token.
 // Zero is free. A negative cost is an error, [gcra.ErrCost], and goes to the
 // error handler: the function may return one for what it cannot make sense of.
+// That is so too under a limiter that only tries its limit, since it is no
+// refusal; only [WithDryRun] serves such a request.
 func WithCost(cost func(*http.Request) int) Option {
 	return func(c *config) { c.cost = cost }
 }
@@ -58,6 +62,22 @@ func WithDryRun(report func(r *http.Request, d gcra.Decision, err error)) Option
 		panic("httplimit: WithDryRun of nil")
 	}
 	return func(c *config) { c.try = report }
+}
+
+// WithObserver calls the function once for each request that is not skipped,
+// with what came of asking the limiter: its decision or, if err is not nil, why
+// there is none, as [WithErrorHandler] gets it; and whether the request is served
+// all the same, as a dry run and an error handler may do. It is called before
+// the request is served, and after one that is not has been answered. The
+// context is the request's.
+//
+// It is for counting, as the Count of a Counter of contrib/metrics does, and has
+// to be safe for concurrent use.
+func WithObserver(observe func(ctx context.Context, d gcra.Decision, served bool, err error)) Option {
+	if observe == nil {
+		panic("httplimit: WithObserver of nil")
+	}
+	return func(c *config) { c.observe = observe }
 }
 
 // WithDenied answers refused requests by the handler. The fields of the limit,

@@ -33,6 +33,41 @@ func TestNested(t *testing.T) {
 	same(t, res.Header, "RateLimit", `"all";r=0;t=1`)
 }
 
+// TestInnerRefusalIsAlone: a refusal by an inner limit has no window but its
+// own. The outer one's, which is written when that grants, may end after
+// Retry-After, and clients that read both would have to guess.
+func TestInnerRefusalIsAlone(t *testing.T) {
+	for _, row := range []struct {
+		outer, inner gcra.Limit
+		granted      string // the outer item of a granted response
+		rateLimit    string
+		after        string
+		why          string
+	}{
+		{gcra.PerHour(100).Burst(100), gcra.PerSecond(1), `"outer";r=99;t=3564`, `"inner";r=0;t=1`, "1", "the outer window is an hour"},
+		{gcra.PerSecond(100).Burst(100), gcra.PerHour(1), `"outer";r=99;t=1`, `"inner";r=0;t=3600`, "3600", "or shorter"},
+		{gcra.PerHour(100).Burst(100), gcra.Per(0, s), `"outer";r=99;t=3564`, `"inner";r=0`, "", "no later time is better"},
+	} {
+		outer, _ := perClient(row.outer)
+		inner, _ := perClient(row.inner)
+		h := New(Local(outer), RemoteAddr, WithPolicy("outer", nil))(
+			New(Local(inner), RemoteAddr, WithPolicy("inner", nil))(ok))
+		if got := ask(h, client).Header["Ratelimit"]; len(got) != 2 || got[0] != row.granted {
+			t.Errorf("granted by both: %q, want %s first", got, row.granted)
+		}
+		res := ask(h, client)
+		if res.StatusCode != 429 {
+			t.Errorf("%s: %s", res.Status, row.why)
+		}
+		if got := res.Header["Ratelimit"]; len(got) != 1 || got[0] != row.rateLimit || res.Header.Get("Retry-After") != row.after {
+			t.Errorf("RateLimit %q, Retry-After %q, want %s, %s: %s", got, res.Header["Retry-After"], row.rateLimit, row.after, row.why)
+		}
+		if got := res.Header["Ratelimit-Policy"]; len(got) != 2 {
+			t.Errorf("both limits are in force, and told: %q: %s", got, row.why)
+		}
+	}
+}
+
 // TestJoint: limits decided together have the names that were given to them.
 func TestJoint(t *testing.T) {
 	var clk clock.Manual
