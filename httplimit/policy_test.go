@@ -155,7 +155,7 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	round()
-	if got := testing.AllocsPerRun(100, round) / float64(len(plans)); got > 2 && !underRace {
+	if got := testing.AllocsPerRun(100, round) / float64(len(plans)); got > 2 {
 		t.Errorf("%v allocations a request", got)
 	}
 }
