@@ -205,6 +205,7 @@ func TestPanicsOnNonsense(t *testing.T) {
 		{func() { grpclimit.Waiting[string](nil) }, "nothing to adapt"},
 		{func() { grpclimit.UnaryServer(grpclimit.Waiting(l), fixed, grpclimit.WithDryRun(nil)) }, "a dry run that waits"},
 		{func() { grpclimit.Middleware(grpclimit.Local(l), fixed, grpclimit.WithMessages()) }, "messages that it does not see"},
+		{func() { grpclimit.WithObserver(nil) }, "an observer of nothing"},
 		{func() { grpclimit.WithPolicy("") }, "no name"},
 		{func() { grpclimit.WithPolicy("\xff") }, "no text"},
 		{func() { grpclimit.WithMaxPushback(-1) }, "a pause below 0"},

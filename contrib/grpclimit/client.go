@@ -86,10 +86,11 @@ func (s *clientStream[K]) SendMsg(m any) error {
 	if err := s.refused(); err != nil {
 		return err
 	}
-	if _, err := s.gate.take(s.ctx, s.method, s.key, m); err != nil {
-		if s.ctx.Err() != nil && s.caller.Err() == nil {
-			return io.EOF // the stream ended meanwhile; RecvMsg tells how
-		}
+	d, err := s.gate.ask(s.ctx, s.method, s.key, m)
+	if (err != nil || !d.OK()) && s.ctx.Err() != nil && s.caller.Err() == nil {
+		return io.EOF // the stream ended meanwhile, which is nobody's failure; RecvMsg tells how
+	}
+	if _, err := s.gate.answer(s.ctx, s.method, d, err); err != nil {
 		s.mu.Lock()
 		s.err = err
 		s.mu.Unlock()

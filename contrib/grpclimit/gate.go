@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/weir-go/weir/gcra"
 )
 
 // ErrKey is found by errors.Is in the error of a call whose key function failed
@@ -53,21 +55,33 @@ func (g *gate[K]) whom(ctx context.Context, method string) (key K, ok bool, err 
 // take charges a call or message. The refusal is nil if it passes or if err,
 // which is what the caller gets then, has another reason.
 func (g *gate[K]) take(ctx context.Context, method string, key K, msg any) (r *Refusal, err error) {
+	d, err := g.ask(ctx, method, key, msg)
+	return g.answer(ctx, method, d, err)
+}
+
+// ask is the first half of take: the limiter's answer.
+func (g *gate[K]) ask(ctx context.Context, method string, key K, msg any) (gcra.Decision, error) {
 	n := 1
 	if g.cost != nil {
 		n = g.cost(ctx, method, msg)
 	}
-	d, err := g.limiter.Decide(ctx, key, n)
+	return g.limiter.Decide(ctx, key, n)
+}
+
+// answer is the other half of take: what the caller gets for that.
+func (g *gate[K]) answer(ctx context.Context, method string, d gcra.Decision, why error) (r *Refusal, err error) {
 	switch {
-	case err != nil:
-		if r = refusal(err); r == nil {
-			return nil, g.fail(ctx, method, err)
+	case why != nil:
+		if r = refusal(why); r == nil {
+			return nil, g.fail(ctx, method, why)
 		}
 	case d.OK():
+		g.tell(ctx, d, true, nil)
 		return nil, nil
 	default:
 		r = &Refusal{After: d.RetryAfter(), Err: d.Err()}
 	}
+	g.tell(ctx, d, g.dry, why)
 	r.Method, r.Policy, r.Decision = method, g.policy, d
 	if g.dry {
 		g.report(ctx, method, r)
@@ -76,24 +90,31 @@ func (g *gate[K]) take(ctx context.Context, method string, key K, msg any) (r *R
 	if g.denied != nil {
 		err = g.denied(ctx, r)
 	}
-	if err == nil || g.denied == nil {
+	if err == nil {
 		err = r
 	}
 	return r, err
 }
 
 // fail returns what a call gets that could not be decided.
-func (g *gate[K]) fail(ctx context.Context, method string, err error) error {
+func (g *gate[K]) fail(ctx context.Context, method string, why error) error {
+	err := hide(why)
 	if g.failed != nil {
-		err = g.failed(ctx, method, err)
-	} else {
-		err = hide(err)
+		err = g.failed(ctx, method, why)
 	}
+	g.tell(ctx, gcra.Decision{}, g.dry || err == nil, why)
 	if g.dry && err != nil {
 		g.report(ctx, method, err)
 		return nil
 	}
 	return err
+}
+
+// tell tells the observer what came of a call or message.
+func (g *gate[K]) tell(ctx context.Context, d gcra.Decision, served bool, err error) {
+	if g.observe != nil {
+		g.observe(ctx, d, served, err)
+	}
 }
 
 func (g *gate[K]) report(ctx context.Context, method string, err error) {

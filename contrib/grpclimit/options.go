@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weir-go/weir/gcra"
 )
 
 // An Option changes how an interceptor charges and answers. Later options win.
@@ -18,6 +20,7 @@ type config struct {
 	failed   func(ctx context.Context, method string, err error) error
 	dry      bool
 	would    func(ctx context.Context, method string, err error)
+	observe  func(ctx context.Context, d gcra.Decision, served bool, err error)
 	messages bool
 	longest  time.Duration
 }
@@ -73,10 +76,27 @@ func WithError(failed func(ctx context.Context, method string, err error) error)
 
 // WithDryRun tries a limit: everything passes, and report, unless it is nil, is
 // told the error that a call or message would have got. What would have been
-// refused is not charged. It does not go with [Waiting]: have that limiter
-// itself made with shard.WithDryRun.
+// refused is not charged. It does not go with [Waiting], nor with a [Func] that
+// waits: have that limiter itself made with shard.WithDryRun.
 func WithDryRun(report func(ctx context.Context, method string, err error)) Option {
 	return func(c *config) { c.dry, c.would = true, report }
+}
+
+// WithObserver calls the function once for each call or message that is asked
+// about, with what came of it: the decision or, if err is not nil, what the
+// limiter or the key function said instead; and whether it passes all the same, as
+// [WithDryRun] and [WithError] may let it. A Limiter that is [Waiting] makes no
+// decisions: its refusals are errors, in which errors.Is finds gcra.ErrLimited and
+// its like, or errors.As an atomic.WaitError. Calls that [WithSkip] lets pass are
+// not told, nor is a message that waited when its stream ended.
+//
+// It is for counting, as the Count of a Counter of contrib/metrics does, and has
+// to be safe for concurrent use.
+func WithObserver(observe func(ctx context.Context, d gcra.Decision, served bool, err error)) Option {
+	if observe == nil {
+		panic("weir: grpclimit: WithObserver of nil")
+	}
+	return func(c *config) { c.observe = observe }
 }
 
 // WithMessages makes a stream interceptor charge each message instead of the

@@ -222,11 +222,24 @@ func (*leaver) FullDuplexCall(stream grpc.BidiStreamingServer[testpb.StreamingOu
 }
 
 // A Send that waits for its slot when the server ends the stream says io.EOF, as
-// any other does, and RecvMsg tells how it ended.
+// any other does, and RecvMsg tells how it ended. No handler hears of a failure.
 func TestEndWhileSendWaits(t *testing.T) {
 	l := shard.New[string](gcra.PerHour(1))
 	client := serve(t, new(leaver), nil, grpc.WithStreamInterceptor(
-		grpclimit.StreamClient(grpclimit.Waiting(l), fixed, grpclimit.WithMessages())))
+		grpclimit.StreamClient(grpclimit.Waiting(l), fixed, grpclimit.WithMessages(),
+			grpclimit.WithError(func(_ context.Context, _ string, err error) error {
+				t.Errorf("the stream ended, and WithError heard %v", err)
+				return err
+			}),
+			grpclimit.WithDenied(func(_ context.Context, r *grpclimit.Refusal) error {
+				t.Errorf("the stream ended, and WithDenied heard %v", r)
+				return nil
+			}),
+			grpclimit.WithObserver(func(_ context.Context, _ gcra.Decision, served bool, err error) {
+				if !served || err != nil {
+					t.Errorf("the stream ended, and the observer heard %v", err)
+				}
+			}))))
 	stream, err := client.FullDuplexCall(t.Context())
 	if err != nil {
 		t.Fatal(err)
