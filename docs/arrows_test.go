@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	// What both of its packages have in common is the module's own.
 	"contrib/metrics/prom":         {"contrib/metrics"},
 	"contrib/metrics/otel":         {"contrib/metrics"},
-	"contrib/metrics/internal/did": {"contrib/metrics", "gcra", "shard"},
+	"contrib/metrics/internal/did": {"contrib/metrics", "clock", "gcra", "httplimit", "shard"},
 }
 
 // A pkg is a folder with Go code that is not a test.

@@ -8,13 +8,17 @@
 //	registration, err := otel.Register(meter, &policies)
 //
 // Limiters count by themselves (see shard.Stats), and are read when somebody
-// scrapes: a decision costs nothing more for being watched. Both packages say the
-// same of each policy:
+// scrapes: a decision costs nothing more for being watched. What they cannot see
+// middleware counts, with a [Counter]: its own dry run, requests without a key, and
+// limiters that do not answer or have no Stats. Both packages say the same of each
+// policy:
 //
 //   - Requests by result: allowed; denied, for want of tokens or of time;
 //     would_deny, let pass by a dry run only, whatever the reason; and error,
 //     refused for what is a mistake of the caller: a cost below 0 or above the
 //     burst. Each request is one of these. A Wait whose context ended is denied.
+//     In middleware a request on which there was no decision is an error too,
+//     served or not, as is a cost below 0 in its dry run.
 //   - Waits that slept and got their slot, and the time that all Waits slept,
 //     those that gave up included. What is reserved, and slept for by the
 //     caller or in a joint, is a request and not a wait.

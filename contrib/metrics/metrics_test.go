@@ -27,7 +27,7 @@ func TestPolicies(t *testing.T) {
 		}
 		p.Remove("trial") // which has been read, or is yet to be
 	}
-	if !slices.Equal(names, []string{"calls", "trial"}) {
+	if !slices.Equal(names, []string{"calls", "front", "rehearsal", "trial"}) {
 		t.Errorf("policies %q", names)
 	}
 	for name, c := range p.All() {

@@ -41,7 +41,7 @@ func Register(meter metric.Meter, policies *metrics.Policies) (metric.Registrati
 		failed = append(failed, err)
 		return c
 	}
-	requests := counter("weir.requests", "{request}", "Requests by result: allowed, denied, would_deny (let pass by a dry run only), error (a cost that can never pass).")
+	requests := counter("weir.requests", "{request}", "Requests by result: allowed, denied, would_deny (let pass by a dry run only), error (a cost that can never pass, or no decision).")
 	waits := counter("weir.waits", "{wait}", "Waits that slept and got their slot.")
 	slept, err := meter.Float64ObservableCounter("weir.wait.time", metric.WithUnit("s"), metric.WithDescription("Time that Waits slept, for a slot or in vain."))
 	failed = append(failed, err)

@@ -74,37 +74,24 @@ func TestCollect(t *testing.T) {
 	got, kinds := collect(t, reader)
 	want := map[sample]float64{}
 	for policy, c := range done {
-		want[sample{"weir.requests", policy, "allowed"}] = float64(c.Allowed)
-		want[sample{"weir.requests", policy, "denied"}] = float64(c.Denied)
-		want[sample{"weir.requests", policy, "would_deny"}] = float64(c.WouldDeny)
-		want[sample{"weir.requests", policy, "error"}] = float64(c.Errors)
-		want[sample{"weir.waits", policy, ""}] = float64(c.Waits)
-		want[sample{"weir.wait.time", policy, ""}] = c.WaitSeconds
-		want[sample{"weir.keys", policy, ""}] = float64(c.Keys)
-		want[sample{"weir.keys.forgotten", policy, ""}] = float64(c.Forgotten)
-		want[sample{"weir.requests.capped", policy, ""}] = float64(c.Capped)
+		for _, series := range did.All(c) {
+			want[sample{series.Otel, policy, series.Result}] = series.Value
+			if kind := fmt.Sprint(series.Unit, !series.Falls, metricdata.CumulativeTemporality); kinds[series.Otel] != kind {
+				t.Errorf("%s is %s, want %s", series.Otel, kinds[series.Otel], kind)
+			}
+		}
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("collected %v\nwant      %v", got, want)
 	}
-	rising := map[string]string{
-		"weir.requests": "{request}", "weir.waits": "{wait}", "weir.wait.time": "s",
-		"weir.keys.forgotten": "{key}", "weir.requests.capped": "{request}",
-	}
-	for name, unit := range rising {
-		if want := fmt.Sprint(unit, true, metricdata.CumulativeTemporality); kinds[name] != want {
-			t.Errorf("%s is %s, want %s", name, kinds[name], want)
-		}
-	}
-	if want := fmt.Sprint("{key}", false, metricdata.CumulativeTemporality); kinds["weir.keys"] != want {
-		t.Errorf("weir.keys is %s, want %s", kinds["weir.keys"], want)
-	}
 
-	policies.Remove("calls")
+	for _, name := range []string{"calls", "front", "rehearsal"} {
+		policies.Remove(name)
+	}
 	got, _ = collect(t, reader)
 	for s := range got {
 		if s.policy != "trial" {
-			t.Errorf("%v, though the policy was removed", s)
+			t.Errorf("%v, though its policy was removed", s)
 		}
 	}
 	if len(got) != 9 {

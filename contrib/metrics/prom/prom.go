@@ -44,7 +44,7 @@ func NewCollector(policies *metrics.Policies) *Collector {
 	}
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	return &Collector{policies,
-		describe("weir_requests_total", "Requests by result: allowed, denied, would_deny (let pass by a dry run only), error (a cost that can never pass).", "result"),
+		describe("weir_requests_total", "Requests by result: allowed, denied, would_deny (let pass by a dry run only), error (a cost that can never pass, or no decision).", "result"),
 		[]other{
 			{describe("weir_waits_total", "Waits that slept and got their slot."), counter, func(c metrics.Counts) float64 { return float64(c.Waits) }},
 			{describe("weir_wait_seconds_total", "Time that Waits slept, for a slot or in vain."), counter, func(c metrics.Counts) float64 { return c.WaitSeconds }},

@@ -86,23 +86,19 @@ func TestScrape(t *testing.T) {
 	got, kinds, text := scrape(t, client, url)
 	want := map[sample]float64{}
 	for policy, c := range done {
-		want[sample{"weir_requests_total", policy, "allowed"}] = float64(c.Allowed)
-		want[sample{"weir_requests_total", policy, "denied"}] = float64(c.Denied)
-		want[sample{"weir_requests_total", policy, "would_deny"}] = float64(c.WouldDeny)
-		want[sample{"weir_requests_total", policy, "error"}] = float64(c.Errors)
-		want[sample{"weir_waits_total", policy, ""}] = float64(c.Waits)
-		want[sample{"weir_wait_seconds_total", policy, ""}] = c.WaitSeconds
-		want[sample{"weir_keys", policy, ""}] = float64(c.Keys)
-		want[sample{"weir_forgotten_total", policy, ""}] = float64(c.Forgotten)
-		want[sample{"weir_capped_total", policy, ""}] = float64(c.Capped)
+		for _, series := range did.All(c) {
+			want[sample{series.Prom, policy, series.Result}] = series.Value
+			kind := dto.MetricType_COUNTER
+			if series.Falls {
+				kind = dto.MetricType_GAUGE
+			}
+			if kinds[series.Prom] != kind {
+				t.Errorf("%s is a %v, want %v", series.Prom, kinds[series.Prom], kind)
+			}
+		}
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("scraped %v\nwant    %v", got, want)
-	}
-	for name, kind := range kinds {
-		if gauge := name == "weir_keys"; gauge != (kind == dto.MetricType_GAUGE) || !gauge && kind != dto.MetricType_COUNTER {
-			t.Errorf("%s is a %v", name, kind)
-		}
 	}
 	for _, key := range did.Keys() {
 		if strings.Contains(text, key) {
@@ -120,7 +116,7 @@ func TestLint(t *testing.T) {
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
-	if n, err := testutil.GatherAndCount(registry); n != 2*9 || err != nil {
+	if n, err := testutil.GatherAndCount(registry); n != 4*9 || err != nil {
 		t.Errorf("%d series, %v", n, err)
 	}
 }
