@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 
 	gatomic "github.com/weir-go/weir/atomic"
 	"github.com/weir-go/weir/clock"
@@ -29,15 +29,17 @@ type gate struct {
 	changing sync.Mutex // of the limits, not held for decisions
 
 	// A limiter's own Stats do not have what it refuses in a joint.
-	allowed, byClient, byGlobal, nobody atomic.Int64
+	ofClient, ofGlobal metrics.Counter
 }
 
 func newGate(l limits, trusted []netip.Prefix, clk clock.Clock) *gate {
-	return &gate{
+	g := &gate{
 		client: shard.New[netip.Prefix](l.client, shard.WithClock(clk), shard.WithMaxKeys(maxClients, shard.Refuse)),
 		global: gatomic.NewLimiter(l.global, gatomic.WithClock(clk)),
 		key:    httplimit.ClientAddr(32, 64, trusted...),
 	}
+	g.ofClient.Limiter = g.client // for its keys
+	return g
 }
 
 // limit returns the handler behind the gate. Responses name the limit that
@@ -46,25 +48,30 @@ func (g *gate) limit(next http.Handler) http.Handler {
 	return httplimit.Func(g.decide,
 		httplimit.WithPolicy("client", g.client.Limit),
 		httplimit.WithPolicy("global", g.global.Limit),
+		httplimit.WithObserver(g.count),
 	)(next)
 }
 
 func (g *gate) decide(r *http.Request, n int) (gcra.Decision, error) {
 	who, err := g.key(r)
 	if err != nil {
-		g.nobody.Add(1)
 		return gcra.Decision{}, err
 	}
-	d := shard.Join(g.client.For(who), g.global).Take(n)
-	switch {
-	case d.OK():
-		g.allowed.Add(1)
-	case d.Limit() == g.client.Limit(): // as httplimit tells them apart
-		g.byClient.Add(1)
-	default:
-		g.byGlobal.Add(1)
+	return shard.Join(g.client.For(who), g.global).Take(n), nil
+}
+
+// count counts a request that passed under both policies, and another one under
+// that which refused it. One without an address is an error of the policy
+// "client".
+func (g *gate) count(ctx context.Context, d gcra.Decision, served bool, err error) {
+	passed := err == nil && d.OK()
+	ofClient := err != nil || d.Limit() == g.client.Limit() // as httplimit tells them apart
+	if passed || ofClient {
+		g.ofClient.Count(ctx, d, served, err)
 	}
-	return d, nil
+	if passed || !ofClient {
+		g.ofGlobal.Count(ctx, d, served, err)
+	}
 }
 
 func (g *gate) limits() limits { return limits{g.client.Limit(), g.global.Limit()} }
@@ -84,22 +91,10 @@ func (g *gate) change(to func(limits) (limits, error)) error {
 	return nil
 }
 
-// policies are the limits as package metrics knows them. A request without an
-// address is an error of the policy "client".
+// policies are the limits as package metrics knows them.
 func (g *gate) policies() *metrics.Policies {
 	p := new(metrics.Policies)
-	p.Set("client", source(func() shard.Stats {
-		s := g.client.Stats() // keys, without requests
-		s.Invalid = g.nobody.Load()
-		s.Granted, s.Refused = g.allowed.Load(), g.byClient.Load()+s.Invalid
-		return s
-	}))
-	p.Set("global", source(func() shard.Stats {
-		return shard.Stats{Granted: g.allowed.Load(), Refused: g.byGlobal.Load()}
-	}))
+	p.Set("client", &g.ofClient)
+	p.Set("global", &g.ofGlobal)
 	return p
 }
-
-type source func() shard.Stats
-
-func (s source) Stats() shard.Stats { return s() }

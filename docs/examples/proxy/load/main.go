@@ -132,9 +132,11 @@ type side struct {
 
 var serving = regexp.MustCompile(`msg=serving address=(127\.0\.0\.1:\d+)`)
 
-// start starts the proxy, with limits that nobody reaches.
+// start starts the proxy, with limits that nobody reaches, and that refill so
+// slowly that it remembers the clients from one request to the next, as it does
+// those that a limit is for.
 func (s *side) start(ctx context.Context, binary string) error {
-	const ample = "1000000000/s burst 100000000"
+	const ample = "100/s burst 1000000000"
 	args := append([]string{"-listen", "127.0.0.1:0", "-limit", ample, "-global", ample}, s.args...)
 	s.cmd = exec.CommandContext(ctx, binary, args...)
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
