@@ -9,7 +9,12 @@ import (
 
 // pauseOf returns how long the header of a refusal asks to stay away: 0 if it
 // does not tell.
-func pauseOf(h http.Header, now time.Time) time.Duration {
+//
+// Servers tell of their limits in all responses, so that a 503 may be one that
+// had nothing to do with them: what has something left is then no reason to stay
+// away.
+func pauseOf(status int, h http.Header, now time.Time) time.Duration {
+	limited := status == http.StatusTooManyRequests
 	// What counts from a point in time is measured on the server's clock.
 	server := now
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
@@ -18,11 +23,18 @@ func pauseOf(h http.Header, now time.Time) time.Duration {
 	if d, ok := afterOf(h.Get(retryAfter), server); ok {
 		return d
 	}
-	if d, ok := windowOf(h); ok {
+	if d, ok := windowOf(h, limited); ok {
 		return d
 	}
-	for _, name := range [...]string{"Ratelimit-Reset", "X-Ratelimit-Reset", "X-Rate-Limit-Reset", "X-Ratelimit-Reset-After"} {
-		if d, ok := resetOf(h.Get(name), server); ok {
+	for _, name := range [...]struct{ reset, left string }{
+		{"Ratelimit-Reset", "Ratelimit-Remaining"},
+		{"X-Ratelimit-Reset", "X-Ratelimit-Remaining"},
+		{"X-Rate-Limit-Reset", "X-Rate-Limit-Remaining"},
+		{"X-Ratelimit-Reset-After", "X-Ratelimit-Remaining"},
+	} {
+		d, ok := resetOf(h.Get(name.reset), server)
+		left, _, told := number(strings.Trim(h.Get(name.left), " \t"), false)
+		if ok && (limited || !told || left == 0) {
 			return d
 		}
 	}
@@ -97,8 +109,9 @@ func span(whole int64, fraction time.Duration) time.Duration {
 const longestField = 8 << 10
 
 // windowOf reads RateLimit. A malformed field is ignored, and so is one that a
-// cache has kept.
-func windowOf(h http.Header) (time.Duration, bool) {
+// cache has kept. If all items have something left, the shortest window counts
+// only for who was limited.
+func windowOf(h http.Header, limited bool) (time.Duration, bool) {
 	if age, _, ok := number(h.Get("Age"), false); ok && age > 0 {
 		return 0, false
 	}
@@ -130,7 +143,7 @@ func windowOf(h http.Header) (time.Duration, bool) {
 	switch {
 	case longest >= 0:
 		return span(longest, 0), true
-	case shortest < math.MaxInt64:
+	case limited && shortest < math.MaxInt64:
 		return span(shortest, 0), true
 	}
 	return 0, false

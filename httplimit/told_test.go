@@ -105,7 +105,34 @@ func header(lines ...string) http.Header {
 
 func TestPauseOf(t *testing.T) {
 	for _, row := range tells {
-		if got := pauseOf(header(row.lines...), wall); got != row.want {
+		if got := pauseOf(429, header(row.lines...), wall); got != row.want {
+			t.Errorf("%q: %v, want %v: %s", row.lines, got, row.want, row.why)
+		}
+	}
+}
+
+// TestUnavailable: a 503 with something left in its limits has another reason, and
+// only Retry-After says how long that lasts.
+func TestUnavailable(t *testing.T) {
+	for _, row := range []struct {
+		lines []string
+		want  time.Duration
+		why   string
+	}{
+		{[]string{"RateLimit", `"a";r=50;t=30`, "Retry-After", "3"}, 3 * s, "Retry-After"},
+		{[]string{"RateLimit", `"a";r=0;t=30`}, 30 * s, "nothing is left"},
+		{[]string{"RateLimit", `"a";r=50;t=30`}, 0, "something is"},
+		{[]string{"RateLimit", `"a";r=50;t=30, "b";r=0;t=4`}, 4 * s, "of one of two"},
+		{[]string{"X-RateLimit-Remaining", "4999", "X-RateLimit-Reset", "3300"}, 0, "nearly all is left, for the better part of an hour"},
+		{[]string{"X-RateLimit-Remaining", " 0", "X-RateLimit-Reset", "3300"}, 3300 * s, "nothing is"},
+		{[]string{"X-RateLimit-Reset", "3300"}, 3300 * s, "nobody knows"},
+		{[]string{"X-RateLimit-Remaining", "some", "X-RateLimit-Reset", "3300"}, 3300 * s, "nor here"},
+		{[]string{"X-RateLimit-Remaining", "1", "X-RateLimit-Reset-After", "5"}, 0, "another reset"},
+		{[]string{"X-Rate-Limit-Remaining", "1", "X-Rate-Limit-Reset", "5"}, 0, "another spelling"},
+		{[]string{"RateLimit-Remaining", "1", "RateLimit-Reset", "5"}, 0, "an older draft"},
+		{[]string{"RateLimit-Remaining", "1", "RateLimit-Reset", "5", "X-RateLimit-Reset", "6"}, 6 * s, "each with its own"},
+	} {
+		if got := pauseOf(503, header(row.lines...), wall); got != row.want {
 			t.Errorf("%q: %v, want %v: %s", row.lines, got, row.want, row.why)
 		}
 	}
@@ -126,7 +153,7 @@ func TestUnderstandsItself(t *testing.T) {
 				}
 				res.Header.Del(name)
 			}
-			if got := pauseOf(res.Header, wall); res.StatusCode != 429 || got != 9*s {
+			if got := pauseOf(429, res.Header, wall); res.StatusCode != 429 || got != 9*s {
 				t.Errorf("%v without %q: %v", res.Header, drop, got)
 			}
 		}
@@ -143,8 +170,8 @@ func FuzzPauseOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		split := strings.Split(lines, "\n")
 		h := header(split...)
-		got := pauseOf(h, wall)
-		if got < 0 || got != pauseOf(h, wall) {
+		got := pauseOf(429, h, wall)
+		if got < 0 || got != pauseOf(429, h, wall) {
 			t.Fatalf("%q: %v", h, got)
 		}
 		if n, err := strconv.ParseUint(h.Get("Retry-After"), 10, 32); err == nil && got != time.Duration(n)*s {
@@ -213,7 +240,7 @@ func TestLongFields(t *testing.T) {
 	} {
 		h := http.Header{rateLimit: row.lines}
 		var got time.Duration
-		allocs := testing.AllocsPerRun(1, func() { got = pauseOf(h, wall) })
+		allocs := testing.AllocsPerRun(1, func() { got = pauseOf(429, h, wall) })
 		if got != row.want || row.want == 0 && allocs > 10 {
 			t.Errorf("%v and %v allocations, want %v: %s", got, allocs, row.want, row.why)
 		}

@@ -40,6 +40,10 @@ type Waiter[K comparable] interface {
 //     X-RateLimit-Reset-After, in seconds, or from 10⁹ on as a Unix time (from
 //     10¹² on in milliseconds).
 //
+// Since servers tell of their limits in all responses, the last two make a 503
+// hold anybody only where nothing is left: by r = 0, or by the Remaining beside
+// the Reset.
+//
 // A response that tells nothing holds nobody, and a later response never
 // shortens a pause. What a response told is forgotten when its pause is over.
 //
@@ -83,7 +87,7 @@ func (t *Transport[K]) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := t.base().RoundTrip(r)
 	if err == nil && (res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable) {
 		now := time.Now()
-		if d := min(pauseOf(res.Header, now), t.longest()); d > 0 {
+		if d := min(pauseOf(res.StatusCode, res.Header, now), t.longest()); d > 0 {
 			t.paused.add(key, now, d)
 		}
 	}
