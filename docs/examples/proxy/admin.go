@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -63,6 +65,20 @@ func administration(g *gate, log *slog.Logger) http.Handler {
 			fmt.Fprintf(w, "%s %v, was %v\n", name, is, was)
 		}
 	})
-	// A page in a browser on this machine changes nothing.
-	return http.NewCrossOriginProtection().Handler(mux)
+	// A page in a browser on this machine changes nothing: neither from another
+	// origin, nor by a name of its own that it lets mean this machine.
+	return hereOnly(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// hereOnly serves those who ask for this machine by an address of the loopback
+// interface or as localhost.
+func hereOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := (&url.URL{Host: r.Host}).Hostname()
+		if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.Unmap().IsLoopback()) {
+			http.Error(w, "not under this name", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,36 @@ func TestAdministration(t *testing.T) {
 	req.ContentLength = 0
 	if got, _, _ := do(t, req); got != http.StatusTooManyRequests {
 		t.Errorf("where clients are: %d", got)
+	}
+}
+
+// TestAdministrationIsHere: a page whose name has come to mean this machine is
+// of the same origin for its browser, and so has to be known by the name.
+func TestAdministrationIsHere(t *testing.T) {
+	g := newGate(limits{gcra.PerSecond(1), gcra.PerSecond(1)}, nil, new(clock.Manual))
+	h := administration(g, slog.New(slog.DiscardHandler))
+	for _, row := range []struct {
+		host   string
+		status int
+		why    string
+	}{
+		{"127.0.0.1:9000", 200, "an address"},
+		{"127.0.0.1", 200, "without a port"},
+		{"[::1]:9000", 200, "of IPv6"},
+		{"localhost:9000", 200, "the name"},
+		{"evil.example:9000", 421, "a name that resolves to here"},
+		{"localhost.evil.example", 421, "whatever it begins with"},
+		{"192.0.2.1:9000", 421, "another machine's address"},
+		{"", 421, "none"},
+	} {
+		r := httptest.NewRequest("PUT", "/limits/client", strings.NewReader("2/s"))
+		r.Host = row.host
+		r.Header.Set("Origin", "http://"+row.host)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != row.status {
+			t.Errorf("as %q: %d, want %d: %s", row.host, w.Code, row.status, row.why)
+		}
 	}
 }
 
