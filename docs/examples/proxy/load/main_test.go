@@ -37,6 +37,10 @@ func TestParse(t *testing.T) {
 	if o.p99 != 870*time.Microsecond || err != nil {
 		t.Errorf("%v %v", o, err)
 	}
+	o, _, err = parse([]byte(strings.Replace(printed, "11.37ms", "1.10s ", 1))) // which wrk pads
+	if o.p99 != 1100*time.Millisecond || err != nil {
+		t.Errorf("%v %v", o, err)
+	}
 	for _, row := range []struct{ old, new, want string }{
 		{"Requests/sec", "  Non-2xx or 3xx responses: 7\nRequests/sec", "Non-2xx or 3xx responses: 7"},
 		{"Requests/sec", "  Socket errors: connect 0, read 3, write 0, timeout 0\nRequests/sec", "Socket errors: connect 0, read 3"},

@@ -14,7 +14,7 @@ import (
 
 var (
 	rate       = regexp.MustCompile(`(?m)^Requests/sec:\s+([\d.]+)$`)
-	percentile = regexp.MustCompile(`(?m)^\s+99%\s+([\d.]+(?:us|ms|s))$`)
+	percentile = regexp.MustCompile(`(?m)^\s+99%\s+([\d.]+(?:us|ms|s))[ \t]*$`)
 	count      = regexp.MustCompile(`(?m)^\s+(\d+) requests in `)
 	failure    = regexp.MustCompile(`(?m)^\s+(Non-2xx or 3xx responses|Socket errors): .*$`)
 )
