@@ -74,6 +74,13 @@
 // limit has been charged when an inner one refuses; for all or nothing, decide
 // them together in [Func], and name each by [WithPolicy].
 //
+// # Counting
+//
+// A limiter counts what it decides, if it does. [WithObserver] hears of all
+// requests that a limiter was asked about or should have been: of those without a
+// key or a decision, too, and of those that [WithDryRun] served although the limit
+// would not. The Counter of contrib/metrics makes metrics of that.
+//
 // # The other side
 //
 // [Transport] paces before a server has to refuse, and when one does, it keeps

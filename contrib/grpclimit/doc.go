@@ -55,6 +55,12 @@
 // the client wait too. Streams that carry no message cost nothing then; chain
 // a second interceptor to limit openings.
 //
+// # Counting
+//
+// [WithObserver] hears of each call or message: what was decided, whether it
+// passed, and why there was no decision. The Counter of contrib/metrics makes
+// metrics of that.
+//
 // # What it does not do
 //
 // It does not bound the calls under way (grpc.MaxConcurrentStreams does that
