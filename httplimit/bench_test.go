@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -53,6 +54,7 @@ func TestAllocations(t *testing.T) {
 			k, err := RemoteAddr(r)
 			return clients.Take(k, n), err
 		}, WithPolicy("a", clients.Limit), WithPolicy("b", other.Limit)), 2, "or the policies"},
+		{New(Local(clients), RemoteAddr, WithObserver(func(context.Context, gcra.Decision, bool, error) {})), 2, "whoever observes"},
 		{New(Local(clients), RemoteAddr, WithDryRun(func(*http.Request, gcra.Decision, error) {})), 0, "a dry run tells nothing"},
 	} {
 		h := row.m(nothing)
