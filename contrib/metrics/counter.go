@@ -24,8 +24,8 @@ import (
 type Counter struct {
 	// Limiter, if not nil, has the rest: waits, and keys remembered, forgotten and
 	// turned away. Its own counts of requests are not told, since they are the
-	// same requests; so it needs no shard.WithStats but for waits. It has to be set
-	// before.
+	// same requests; so it needs shard.WithStats for waits only. It is set before
+	// the Counter is read.
 	Limiter Source
 
 	allowed, denied, wouldDeny, errors atomic.Int64
