@@ -10,10 +10,6 @@ import (
 
 const coming = "docs/coming-from.md"
 
-// TestComingFrom builds and runs the Go blocks of the page for those who come
-// from another limiter.
-func TestComingFrom(t *testing.T) { runBlocks(t, checkouts(t)[0], coming) }
-
 // TestComingFromVersions holds the page to the versions that its claims are
 // tested against.
 func TestComingFromVersions(t *testing.T) {

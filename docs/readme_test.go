@@ -130,8 +130,13 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestGuide builds and runs the guide's Go blocks, in one of those ways.
-func TestGuide(t *testing.T) { runBlocks(t, checkouts(t)[0], guide) }
+// TestGuide builds and runs the Go blocks of the other pages, in one of those
+// ways.
+func TestGuide(t *testing.T) {
+	for _, page := range []string{guide, "docs/faq.md", coming} {
+		t.Run(page, func(t *testing.T) { runBlocks(t, checkouts(t)[0], page) })
+	}
+}
 
 // checkouts returns the ways to use a checkout that README tells.
 func checkouts(t *testing.T) []block {
