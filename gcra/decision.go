@@ -28,7 +28,8 @@ type Decision struct {
 }
 
 // Verdicts that are not a grant: these two, or the cost, negated, of a request
-// that was limited. In a dry run they lie between dryLow and dryHigh.
+// that was limited. In a dry run they lie between dryLow and dryHigh. Those of
+// joint decisions are in joint.go.
 const (
 	exceeds  = math.MinInt64
 	negative = math.MinInt64 + 1
@@ -43,8 +44,18 @@ func (d Decision) OK() bool { return d.verdict >= 0 || d.dry() }
 // DryRun returns the decision as a limiter gives it that only tries its limit:
 // OK says yes, and Err, RetryAfter and the numbers keep the real verdict.
 func (d Decision) DryRun() Decision {
+	if d.verdict < 0 {
+		return d.tried()
+	}
+	return d
+}
+
+// tried is DryRun for refusals.
+func (d Decision) tried() Decision {
 	switch {
-	case d.verdict >= 0 || d.dry():
+	case d.dry():
+	case d.joint():
+		d.at = ^d.at
 	case d.verdict <= negative:
 		d.verdict += dryLow - math.MinInt64
 	default:
@@ -53,12 +64,14 @@ func (d Decision) DryRun() Decision {
 	return d
 }
 
-func (d Decision) dry() bool { return dryLow <= d.verdict && d.verdict < dryHigh }
+func (d Decision) dry() bool {
+	return dryLow <= d.verdict && d.verdict < dryHigh || d.at < 0 && d.joint()
+}
 
 // real is the verdict without the mark of a dry run.
 func (d Decision) real() int64 {
 	switch {
-	case !d.dry():
+	case !d.dry() || d.joint():
 		return d.verdict
 	case d.verdict <= dryLow+1:
 		return d.verdict - (dryLow - math.MinInt64)
@@ -116,7 +129,7 @@ func (d Decision) RetryAfter() time.Duration {
 func (d Decision) ResetAfter() time.Duration {
 	switch {
 	case d.joint():
-		return d.at
+		return max(d.at, ^d.at)
 	case d.limit == nil:
 		return 0
 	}

@@ -12,8 +12,8 @@ import (
 //	granted  Remaining   ResetAfter  jointGrant + Granted
 //	refused  RetryAfter  ResetAfter  the reason − Remaining
 //
-// What a verdict holds beside the grant is at most 2^61, and beside a reason
-// 2^60. Of one limit's decisions only a grant under Unlimited looks the same,
+// A refusal in a dry run has the complement of ResetAfter. What a verdict holds
+// beside the grant is at most 2^61, and beside a reason 2^60. Of one limit's decisions only a grant under Unlimited looks the same,
 // and that is told by its limit.
 const (
 	jointGrant    int64 = 1 << 62

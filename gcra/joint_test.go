@@ -174,5 +174,8 @@ func TestJointHoldsTheWidest(t *testing.T) {
 		if numbersOf(got) != want || named == 0 || got.OK() != (d.OK() && e.OK()) {
 			t.Fatalf("%+v and %+v make %+v, want %+v", numbersOf(d), numbersOf(e), numbersOf(got), want)
 		}
+		if dry := got.DryRun().DryRun(); !dry.OK() || numbersOf(dry) != numbersOf(got) {
+			t.Fatalf("%+v is %+v in a dry run, OK: %v", numbersOf(got), numbersOf(dry), dry.OK())
+		}
 	}
 }
