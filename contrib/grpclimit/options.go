@@ -87,8 +87,10 @@ func WithDryRun(report func(ctx context.Context, method string, err error)) Opti
 // limiter or the key function said instead; and whether it passes all the same, as
 // [WithDryRun] and [WithError] may let it. A Limiter that is [Waiting] makes no
 // decisions: its refusals are errors, in which errors.Is finds gcra.ErrLimited and
-// its like, or errors.As an atomic.WaitError. Calls that [WithSkip] lets pass are
-// not told, nor is a message that waited when its stream ended.
+// its like, or errors.As an atomic.WaitError; and one that was made with
+// shard.WithDryRun seems to grant everything, which only its Stats tell apart.
+// Calls that [WithSkip] lets pass are not told, nor is a message that waited when
+// its stream ended.
 //
 // It is for counting, as the Count of a Counter of contrib/metrics does, and has
 // to be safe for concurrent use.
