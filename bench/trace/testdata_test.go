@@ -108,7 +108,7 @@ func combinedLog() []byte {
 		if d.roll(6) == 0 {
 			request = hostile[d.roll(len(hostile))]
 		}
-		fmt.Fprintf(&b, "%s - %s [%s] \"%s", client, users[d.roll(len(users))], at.Format(logTime), request)
+		fmt.Fprintf(&b, "%s - %s [%s] \"%s", client, users[d.roll(len(users))], at.Format("02/Jan/2006:15:04:05 -0700"), request)
 		if d.roll(10) > 0 { // else a Common line
 			fmt.Fprintf(&b, ` "-" "%s"`, agents[d.roll(len(agents))])
 		}

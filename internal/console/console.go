@@ -1,4 +1,6 @@
-package main
+// Package console is what the commands of this repository print with: progress on a terminal, and numbers, durations and keys
+// as people read them.
+package console
 
 import (
 	"fmt"
@@ -10,27 +12,27 @@ import (
 	"unicode/utf8"
 )
 
-// A progress tells on stderr how far the work is: one line that changes on a terminal, else a line each second.
-type progress struct {
+// A Progress tells on stderr how far the work is: one line that changes on a terminal, else a line each second.
+type Progress struct {
 	w     io.Writer
 	live  bool
-	every time.Duration
-	shown int // columns in use on a terminal
+	Every time.Duration // between two reports
+	shown int           // columns in use on a terminal
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, every: time.Second}
+func NewProgress(w io.Writer) *Progress {
+	p := &Progress{w: w, Every: time.Second}
 	if f, ok := w.(*os.File); ok {
 		info, err := f.Stat()
 		p.live = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
 	if p.live {
-		p.every /= 5
+		p.Every /= 5
 	}
 	return p
 }
 
-func (p *progress) say(format string, args ...any) {
+func (p *Progress) Say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !p.live {
 		fmt.Fprintln(p.w, line)
@@ -41,16 +43,16 @@ func (p *progress) say(format string, args ...any) {
 	p.shown = n
 }
 
-// done takes the line off the terminal.
-func (p *progress) done() {
+// Done takes the line off the terminal.
+func (p *Progress) Done() {
 	if p.shown > 0 {
-		p.say("")
+		p.Say("")
 		fmt.Fprint(p.w, "\r")
 	}
 }
 
-// grouped is 1234567 as 1 234 567.
-func grouped(n int64) string {
+// Grouped is 1234567 as 1 234 567.
+func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	first := 0
 	if n < 0 {
@@ -62,8 +64,8 @@ func grouped(n int64) string {
 	return s
 }
 
-// short is a duration of three digits.
-func short(d time.Duration) string {
+// Short is a duration of three digits.
+func Short(d time.Duration) string {
 	for unit := time.Duration(1); unit < time.Hour; unit *= 10 {
 		if d < 1000*unit {
 			return d.Round(unit).String()
@@ -72,8 +74,8 @@ func short(d time.Duration) string {
 	return d.Round(time.Minute).String()
 }
 
-// plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else.
-func plain(key string) string {
+// Plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else.
+func Plain(key string) string {
 	const most = 60
 	end := ""
 	if len(key) > most {

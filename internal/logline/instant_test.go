@@ -1,4 +1,4 @@
-package trace
+package logline
 
 import (
 	"math"
@@ -65,24 +65,24 @@ func TestInstant(t *testing.T) {
 		{"2023-02-29T00:00:00Z", 0, "neither", "no such day"},
 		{"2023-11-16T23:59:60Z", 0, "neither", "a leap second has no Unix time"},
 	} {
-		got, err := parseInstant([]byte(c.in))
+		got, err := Instant([]byte(c.in))
 		if c.err == "" {
 			if err != nil || got != c.want {
 				t.Errorf("%s: %q = %d, %v; want %d", c.why, c.in, got, err, c.want)
 			}
-		} else if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), show([]byte(c.in))) {
+		} else if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), Show([]byte(c.in))) {
 			t.Errorf("%s: %q = %d, %v; want an error with the value and %q", c.why, c.in, got, err, c.err)
 		}
 	}
 }
 
-// FuzzInstant holds parseEpoch against math/big, and parseLayout against package time.
+// FuzzInstant holds Epoch against math/big, and Layout against package time.
 func FuzzInstant(f *testing.F) {
 	for _, s := range []string{"1700158623.123456789", "-9223372036.854775808", "5.", "1e9", "2023-11-16T18:17:03.9799600Z"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		ns, isEpoch, err := parseEpoch([]byte(s))
+		ns, isEpoch, err := Epoch([]byte(s))
 		if isEpoch {
 			want, ok := new(big.Rat).SetString(s)
 			if !ok {
@@ -95,7 +95,7 @@ func FuzzInstant(f *testing.F) {
 			}
 			return
 		}
-		ns, err = parseInstant([]byte(s))
+		ns, err = Instant([]byte(s))
 		at, std := time.Parse(time.RFC3339Nano, s)
 		if err == nil && (std != nil || !time.Unix(0, ns).Equal(at)) {
 			t.Fatalf("%q = %d; package time has %v, %v", s, ns, at, std)

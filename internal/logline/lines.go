@@ -1,4 +1,4 @@
-package trace
+package logline
 
 import (
 	"bufio"
@@ -17,14 +17,14 @@ const (
 	lineEnd    = 2 // "\r\n"
 )
 
-// lines cuts a stream into lines. A line ends with "\n", "\r\n", or the input.
-type lines struct {
+// Lines cuts a stream into lines. A line ends with "\n", "\r\n", or the input. It is for one goroutine.
+type Lines struct {
 	r    *bufio.Reader
 	long []byte // a line that did not fit into r's buffer; reused
 }
 
-// open looks through gzip and skips a UTF-8 byte order mark, which spreadsheets write.
-func open(r io.Reader) (*lines, error) {
+// Open looks through gzip, by its first bytes and through as many members as there are, and skips a UTF-8 byte order mark, which spreadsheets write.
+func Open(r io.Reader) (*Lines, error) {
 	br := bufio.NewReaderSize(r, bufferSize)
 	packed, err := skip(br, "\x1f\x8b", false)
 	if err != nil {
@@ -40,7 +40,7 @@ func open(r io.Reader) (*lines, error) {
 	if _, err := skip(br, "\xef\xbb\xbf", true); err != nil {
 		return nil, err
 	}
-	return &lines{r: br}, nil
+	return &Lines{r: br}, nil
 }
 
 // skip reports whether the input starts with mark, and if discard is set steps over it. It returns read errors, because
@@ -60,9 +60,9 @@ func skip(br *bufio.Reader, mark string, discard bool) (bool, error) {
 	return true, nil
 }
 
-// next returns a line without its end, valid until the next call. The error is io.EOF after the last line and a *longLine
+// Next returns a line without its end, valid until the next call. The error is io.EOF after the last line and a *LongLine
 // for a line of more than MaxLine bytes; any other means that the input was cut off.
-func (l *lines) next() ([]byte, error) {
+func (l *Lines) Next() ([]byte, error) {
 	part, err := l.r.ReadSlice('\n')
 	if err == nil {
 		return trimEnd(part), nil
@@ -89,7 +89,7 @@ func (l *lines) next() ([]byte, error) {
 			return line, nil
 		}
 	}
-	return nil, &longLine{size: size, head: l.long}
+	return nil, &LongLine{size: size, head: l.long}
 }
 
 func trimEnd(b []byte) []byte {
@@ -97,18 +97,18 @@ func trimEnd(b []byte) []byte {
 	return bytes.TrimSuffix(b, []byte("\r"))
 }
 
-// A longLine says that the line just read is longer than MaxLine. The next one can be read as usual.
-type longLine struct {
+// A LongLine is the error that says that the line just read is longer than MaxLine. The next one can be read as usual.
+type LongLine struct {
 	size int64 // with the line's end
 	head []byte
 }
 
-func (e *longLine) Error() string {
-	return fmt.Sprintf("%d bytes are more than %d: %s", e.size, MaxLine, show(e.head))
+func (e *LongLine) Error() string {
+	return fmt.Sprintf("%d bytes are more than %d: %s", e.size, MaxLine, Show(e.head))
 }
 
-// show quotes a value for a message, and cuts it at 60 bytes.
-func show(b []byte) string {
+// Show quotes a value for a message, and cuts it at 60 bytes.
+func Show(b []byte) string {
 	const most = 60
 	if len(b) > most {
 		return fmt.Sprintf("%q...", b[:most])

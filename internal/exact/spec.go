@@ -1,4 +1,4 @@
-package main
+package exact
 
 import (
 	"fmt"
@@ -11,43 +11,44 @@ import (
 	"github.com/weir-go/weir/gcra"
 )
 
-// A spec is what a limit is made of, read from its text: a limit does not tell its start and its step, and what checks it
+// A Spec is what a limit is made of, read from its text: a limit does not tell its start and its step, and what checks it
 // takes nothing else from it.
-type spec struct {
-	n, burst, start int64
-	period, step    time.Duration // step 0: continuous
-	unlimited       bool
+type Spec struct {
+	N, Burst, Start int64
+	Period, Step    time.Duration // step 0: continuous
+	Unlimited       bool
 }
 
-func specOf(l gcra.Limit) (spec, error) {
+// SpecOf reads the text of the limit.
+func SpecOf(l gcra.Limit) (Spec, error) {
 	text := l.String()
 	switch text {
 	case "unlimited":
-		return spec{unlimited: true}, nil
+		return Spec{Unlimited: true}, nil
 	case "none":
-		return spec{period: time.Second}, nil
+		return Spec{Period: time.Second}, nil
 	}
-	s := spec{start: -1}
+	s := Spec{Start: -1}
 	words := strings.Fields(text)
 	count, period, _ := strings.Cut(words[0], "/")
-	err := firstError(number(count, &s.n), span(period, &s.period))
+	err := firstError(number(count, &s.N), span(period, &s.Period))
 	for i := 1; i+1 < len(words); i += 2 {
 		switch value := words[i+1]; words[i] {
 		case "burst":
-			err = firstError(err, number(value, &s.burst))
+			err = firstError(err, number(value, &s.Burst))
 		case "start":
-			err = firstError(err, number(value, &s.start))
+			err = firstError(err, number(value, &s.Start))
 		case "step":
-			err = firstError(err, span(value, &s.step))
+			err = firstError(err, span(value, &s.Step))
 		default:
 			err = firstError(err, fmt.Errorf("unknown word %q", words[i]))
 		}
 	}
-	if err != nil || s.burst < 1 {
+	if err != nil || s.Burst < 1 {
 		return s, fmt.Errorf("cannot read the limit's text %q: %w", text, err)
 	}
-	if s.start < 0 {
-		s.start = s.burst
+	if s.Start < 0 {
+		s.Start = s.Burst
 	}
 	return s, nil
 }
@@ -111,13 +112,13 @@ func clip(a *big.Int) int64 {
 }
 
 // grain is rule 1: the ticks of a token, and whether clock readings are whole numbers of ticks.
-func (s spec) grain() (k *big.Int, exact bool) {
-	if s.n == 0 || s.burst == 0 {
+func (s Spec) grain() (k *big.Int, exact bool) {
+	if s.N == 0 || s.Burst == 0 {
 		return num(1), true
 	}
-	n, p := num(s.n), num(int64(s.period))
+	n, p := num(s.N), num(int64(s.Period))
 	whole := func(v *big.Int) *big.Int { return over(p, new(big.Int).GCD(nil, nil, v, p)) } // P/gcd(v, P)
-	room := over(num(1<<60), num(s.burst))
+	room := over(num(1<<60), num(s.Burst))
 	q := over(n, new(big.Int).GCD(nil, nil, n, p))
 	if k = whole(n); q.Cmp(num(32)) <= 0 && k.Cmp(room) <= 0 {
 		return k, true
@@ -134,14 +135,14 @@ func (s spec) grain() (k *big.Int, exact bool) {
 	return k, false
 }
 
-// refill returns the tokens that come in within any window of length w: at least low and at most high.
-func (s spec) refill(w time.Duration) (low, high int64) {
+// Refill returns the tokens that come in within any window of length w: at least low and at most high.
+func (s Spec) Refill(w time.Duration) (low, high int64) {
 	w = max(w, 0)
-	tokens := func(w *big.Int) int64 { return clip(over(times(w, num(s.n)), num(int64(s.period)))) }
-	if s.step > 0 {
-		steps := over(num(int64(w)), num(int64(s.step)))
-		low = tokens(times(steps, num(int64(s.step))))
-		return low, tokens(times(steps.Add(steps, num(1)), num(int64(s.step))))
+	tokens := func(w *big.Int) int64 { return clip(over(times(w, num(s.N)), num(int64(s.Period)))) }
+	if s.Step > 0 {
+		steps := over(num(int64(w)), num(int64(s.Step)))
+		low = tokens(times(steps, num(int64(s.Step))))
+		return low, tokens(times(steps.Add(steps, num(1)), num(int64(s.Step))))
 	}
 	low = tokens(num(int64(w)))
 	high = low
