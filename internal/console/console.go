@@ -88,3 +88,6 @@ func Plain(key string) string {
 	}
 	return key + end
 }
+
+// Live reports whether it writes to a terminal.
+func (p *Progress) Live() bool { return p.live }

@@ -71,6 +71,9 @@ func (s slot) String() string {
 	case header:
 		return "header:" + s.name
 	case field:
+		if p, err := parseSlot(s.name); err == nil && p == s {
+			return s.name
+		}
 		return "field:" + s.name
 	}
 	for word, k := range kinds {
