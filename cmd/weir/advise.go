@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/weir-go/weir/cmd/weir/internal/advise"
+	"github.com/weir-go/weir/cmd/weir/internal/report"
 	"github.com/weir-go/weir/cmd/weir/internal/text"
 )
 
 func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 	f := flag.NewFlagSet("advise", flag.ContinueOnError)
-	in := newInput(p, f)
+	in, html := newInput(p, f), newPage(f)
 	var rates, refuse, forKeys string
 	var memory int64
 	f.StringVar(&rates, "rate", "", "the `RATES` to try, such as 30/m,1/s (default a ladder from the busiest key's mean to its peak)")
@@ -47,6 +48,9 @@ func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 			return usage("-memory %d: want 1 to %d megabytes", memory, 1<<20)
 		}
 		o.Memory = memory << 20
+		if err := html.check(files); err != nil {
+			return err
+		}
 		var told *progress
 		o.Progress = func(stage string) {
 			if told != nil && told.on {
@@ -66,6 +70,7 @@ func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 		if err != nil {
 			return err
 		}
-		return in.finish(sum, result, func(s text.Style) string { return text.Advice(result, s) })
+		err = in.finish(sum, result, func(s text.Style) string { return text.Advice(result, s) })
+		return html.write(err, func(o report.Options) ([]byte, error) { return report.Advice(result, o) }, report.Options{Hide: in.anonymize})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weir-go/weir/cmd/weir/internal/replay"
+	"github.com/weir-go/weir/cmd/weir/internal/report"
 	"github.com/weir-go/weir/cmd/weir/internal/text"
 )
 
@@ -21,7 +22,7 @@ func (s *specs) Set(text string) error {
 
 func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 	f := flag.NewFlagSet("replay", flag.ContinueOnError)
-	in := newInput(p, f)
+	in, html := newInput(p, f), newPage(f)
 	var limits specs
 	var o replay.Options
 	f.Var(&limits, "limit", "a `LIMIT` to try, with what it applies to; repeatable")
@@ -50,6 +51,9 @@ func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 			}
 		}
 		o.MaxKeys, o.Text = in.maxKeys, in.show
+		if err := html.check(files); err != nil {
+			return err
+		}
 		engine, err := replay.New(limits, o)
 		if err != nil {
 			return err
@@ -61,6 +65,7 @@ func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 		}
 		told.Done()
 		result := engine.Result(sum)
-		return in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) })
+		err = in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) })
+		return html.write(err, func(o report.Options) ([]byte, error) { return report.Replay(result, o) }, report.Options{Hide: in.anonymize})
 	}
 }
