@@ -18,6 +18,7 @@ type card struct {
 	Verdict          string
 	Bar              string // the refused part of 100
 	Stats            []pair
+	Waiting          []pair // had requests waited instead
 	Paste            []pair
 }
 
@@ -30,11 +31,11 @@ func newCard(v *replay.Verdict, requests int64) card {
 		c.Why = "for each " + visible(v.Key)
 	}
 	if v.Cost != "1" && v.Cost != "" {
-		c.Why += ", cost by " + visible(v.Cost)
+		c.Why += ", tokens by " + visible(v.Cost)
 	}
 	c.Verdict = "refuses " + num(v.Refused) + " of " + count(requests, "request")
 	c.Bar = hundredths(v.Refused, requests)
-	put := func(name, text string) { c.Stats = append(c.Stats, pair{name, text}) }
+	put := func(name, text string) { c.Stats = append(c.Stats, pair{Name: name, Text: text}) }
 	put("refused", share(v.Refused, requests))
 	put("granted", num(v.Granted))
 	if v.Cost != "1" && v.Cost != "" {
@@ -61,7 +62,7 @@ func newAdvice(a *advise.Advice, r *advise.Result) card {
 	v := &a.Verdict
 	c := card{Name: a.Name, Limit: a.Limit.String(), Why: a.Why, Bar: hundredths(v.Refused, r.Requests), Paste: paste(a.Limit, "")}
 	c.Verdict = "would have refused " + num(v.Refused) + " of " + count(r.Requests, "request")
-	put := func(name, text string) { c.Stats = append(c.Stats, pair{name, text}) }
+	put := func(name, text string) { c.Stats = append(c.Stats, pair{Name: name, Text: text}) }
 	put("refused", share(v.Refused, r.Requests))
 	if r.Cost != "1" {
 		put("tokens refused", num(v.RefusedTokens))
@@ -69,9 +70,11 @@ func newAdvice(a *advise.Advice, r *advise.Result) card {
 	put("keys refused", between(v.RefusedKeys, v.RefusedKeysMost)+" of "+between(v.Keys, v.KeysAtMost))
 	put("seconds with refusals", num(a.Seconds))
 	if a.Worst.Tokens > 0 {
-		put("worst second", moment(a.Worst.At)+", "+count(a.Worst.Tokens, "token"))
+		put("worst second", moment(a.Worst.At))
+		put("refused in it", count(a.Worst.Tokens, "token"))
 	} else {
 		put("worst second", "none")
+		put("refused in it", count(0, "token"))
 	}
 	put("longest wait", v.LongestWait.String())
 	if v.Never > 0 {
@@ -82,10 +85,15 @@ func newAdvice(a *advise.Advice, r *advise.Result) card {
 		put("clock may hide", "±"+count(a.Slack, "token"))
 	}
 	w := &a.Pacing
-	put("if all waited", count(w.Waited, "request"))
-	put("their mean delay", console.Short(w.Mean))
-	put("99"+nbsp+"% within", console.Short(w.P99))
-	put("longest", console.Short(w.Max))
+	c.Waiting = []pair{
+		{Name: "would wait", Text: count(w.Waited, "request")},
+		{Name: "mean delay of all", Text: console.Short(w.Mean)},
+		{Name: "delay of 99" + nbsp + "% at most", Text: console.Short(w.P99)},
+		{Name: "longest delay", Text: console.Short(w.Max)},
+	}
+	if w.Never > 0 {
+		c.Waiting = append(c.Waiting, pair{Name: "would never pass", Text: count(w.Never, "request")})
+	}
 	return c
 }
 
@@ -94,12 +102,12 @@ func paste(l gcra.Limit, name string) []pair {
 	if name == "" {
 		name = "default"
 	}
-	all := []pair{{"text", l.String()}}
+	all := []pair{{Name: "text", Text: l.String()}}
 	if code := text.GoCode(l); code != "" {
-		all = append(all, pair{"Go", code})
+		all = append(all, pair{Name: "Go", Text: code})
 	}
 	if policy := text.Policy(l, name); policy != "" {
-		all = append(all, pair{"HTTP", "RateLimit-Policy: " + policy})
+		all = append(all, pair{Name: "HTTP", Text: "RateLimit-Policy: " + policy})
 	}
 	return all
 }

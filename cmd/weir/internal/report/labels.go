@@ -58,7 +58,7 @@ func along(a, b [2]float64) (all []box) {
 	for i := range int(n) + 1 {
 		f := float64(i) / max(n, 1)
 		x, y := a[0]+(b[0]-a[0])*f, a[1]+(b[1]-a[1])*f
-		all = append(all, box{x - 2, y - 2, x + 2, y + 2})
+		all = append(all, box{x - 1.5, y - 1.5, x + 1.5, y + 1.5})
 	}
 	return all
 }
@@ -73,43 +73,69 @@ type mark struct {
 	shift  float64
 }
 
-// placeMarks finds room for the words of each mark: clear of the lines, of the other marks and of their words, as near as it goes.
-func placeMarks(marks []mark, busy []box, inside box) {
-	for _, m := range marks {
-		busy = append(busy, box{m.x - 7, m.y - 7, m.x + 7, m.y + 7})
+// placeMarks finds room for the words of each mark: clear of the other marks and their words and of the lines, nearer to its
+// own mark than to another, led to across few lines, and else as near as it goes.
+func placeMarks(marks []mark, lines []box, inside box) {
+	around := func(m *mark) box { return box{m.x - 7, m.y - 7, m.x + 7, m.y + 7} }
+	var taken []box
+	for i := range marks {
+		taken = append(taken, around(&marks[i]))
+	}
+	hits := func(b box, all []box) (n float64) {
+		for _, o := range all {
+			if b.meets(o) {
+				n++
+			}
+		}
+		return n
 	}
 	for i := range marks {
 		m := &marks[i]
-		width, least := 7*float64(utf8.RuneCountInString(m.text)), math.Inf(1)
-		for _, far := range []float64{20, 34, 50, 70, 95} {
-			for _, angle := range []float64{-50, -25, -75, 0, -130, -155, -105, 180, 40, 65, 140, 115} {
+		least, best := math.Inf(1), *m
+		for _, far := range []float64{20, 34, 50, 70, 95, 125, 160} {
+			for _, angle := range []float64{-50, -35, -65, -20, -80, 0, -130, -155, -105, 180, 40, 65, 140, 115} {
 				sin, cos := math.Sincos(angle * math.Pi / 180)
-				t := mark{end: [2]float64{m.x + far*cos, m.y + far*sin}, anchor: "start", shift: 3}
-				b := box{t.end[0] + 2, t.end[1] - 8, t.end[0] + 4 + width, t.end[1] + 8}
+				t := *m
+				t.end, t.anchor, t.shift = [2]float64{m.x + far*cos, m.y + far*sin}, "start", 3
 				if cos < 0 {
 					t.anchor, t.shift = "end", -3
-					b.left, b.right = t.end[0]-4-width, t.end[0]-2
 				}
-				cost := far / 10
-				if !b.within(inside) {
+				words := t.words()
+				cost := far/10 + 200*hits(words, taken) + 20*hits(words, lines)
+				if !words.within(inside) {
 					cost += 1000
 				}
-				for _, o := range busy {
-					if b.meets(o) {
-						cost += 20
+				leader := along([2]float64{m.x, m.y}, t.end)
+				for _, b := range leader[min(3, len(leader)):] { // it may begin on its own line
+					cost += 2*min(hits(b, lines), 1) + 30*min(hits(b, taken[len(marks):]), 1)
+				}
+				for k := range marks {
+					o := &marks[k]
+					if k == i || around(o).meets(around(m)) {
+						continue
+					}
+					if math.Hypot(o.x-t.end[0], o.y-t.end[1]) < far {
+						cost += 6
+					}
+					if slices.ContainsFunc(leader, around(o).meets) {
+						cost += 60
 					}
 				}
 				if cost < least {
-					least = cost
-					m.end, m.anchor, m.shift = t.end, t.anchor, t.shift
+					least, best = cost, t
 				}
 			}
 		}
-		b := box{m.end[0] - 2, m.end[1] - 8, m.end[0] + 4 + width, m.end[1] + 8}
-		if m.anchor == "end" {
-			b.left, b.right = m.end[0]-4-width, m.end[0]+2
-		}
-		busy = append(busy, b)
-		busy = append(busy, along([2]float64{m.x, m.y}, m.end)...)
+		*m = best
+		taken = append(append(taken, m.words()), along([2]float64{m.x, m.y}, m.end)...)
 	}
+}
+
+// words is what the words of a placed mark cover, at the most.
+func (m *mark) words() box {
+	width := 7*float64(utf8.RuneCountInString(m.text)) + 4
+	if m.anchor == "end" {
+		return box{m.end[0] - width, m.end[1] - 9, m.end[0] - 2, m.end[1] + 9}
+	}
+	return box{m.end[0] + 2, m.end[1] - 9, m.end[0] + width, m.end[1] + 9}
 }

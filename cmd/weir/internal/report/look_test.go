@@ -53,7 +53,7 @@ const lookScript = `(() => {
 			if (r.left < s.left - 0.5 || r.right > s.right + 0.5 || r.top < s.top - 2 || r.bottom > s.bottom + 2) wrong.push(t.textContent + ' outside of its drawing');
 			if (parseFloat(getComputedStyle(t).fontSize) * s.width / svg.viewBox.baseVal.width < 9) wrong.push(t.textContent + ' too small');
 			for (const [u, q] of texts.slice(i + 1)) {
-				if (r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 4 && q.top < r.bottom - 4) wrong.push(t.textContent + ' over ' + u.textContent);
+				if (r.left < q.right + 3 && q.left < r.right + 3 && r.top < q.bottom - 4 && q.top < r.bottom - 4) wrong.push(t.textContent + ' over ' + u.textContent);
 			}
 		});
 	}
@@ -97,11 +97,28 @@ func luminance(c color.Color) float64 {
 	return 0.2126*f(r) + 0.7152*f(g) + 0.0722*f(b)
 }
 
-// Every page is looked at as on a phone and as in a wide window, by light and dark.
-func TestLook(t *testing.T) {
+// TestBrowser starts one browser for all that is looked at.
+func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *browser)
+	}{{"look", testLook}, {"refuses", testLookRefuses}, {"print", testPrint}} {
+		t.Run(part.name, func(t *testing.T) {
+			b.t = t
+			part.test(t, b)
+		})
+	}
+	b.t = t
+}
+
+// Every page is looked at as on a phone and as in a wide window, by light and dark.
+func testLook(t *testing.T, b *browser) {
 	for _, p := range pages(t) {
-		for _, v := range views() {
+		for i, v := range views() {
+			if p.brief && i != 1 && i != 2 {
+				continue
+			}
 			b.open(p.html, v)
 			l := b.look()
 			if l.Scroll > l.Width || l.Width != v.width {
@@ -136,8 +153,7 @@ func TestLook(t *testing.T) {
 }
 
 // The look finds what is wrong: each row breaks a good page.
-func TestLookRefuses(t *testing.T) {
-	b := newBrowser(t)
+func testLookRefuses(t *testing.T, b *browser) {
 	good := string(pages(t)[0].html)
 	for _, row := range []struct {
 		old, new string
@@ -163,8 +179,7 @@ func TestLookRefuses(t *testing.T) {
 }
 
 // On paper it is light, whatever the screen is, and all of it is there.
-func TestPrint(t *testing.T) {
-	b := newBrowser(t)
+func testPrint(t *testing.T, b *browser) {
 	for _, p := range pages(t) {
 		b.open(p.html, view{718, "dark", "print"})
 		l := b.look()
@@ -174,6 +189,7 @@ func TestPrint(t *testing.T) {
 		for _, w := range l.Wrong {
 			t.Errorf("%s: %s", p.name, w)
 		}
+		b.shot(p.name + "-print")
 		var tables [2]int
 		b.eval(`(() => {const all = [...document.querySelectorAll('table')]; return [all.length, all.filter(e => e.getBoundingClientRect().height > 20 && e.checkVisibility({contentVisibilityAuto: true})).length]})()`, &tables)
 		if tables[0] == 0 || tables[0] != tables[1] {

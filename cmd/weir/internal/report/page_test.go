@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,12 +134,13 @@ type sample struct {
 	name  string
 	html  []byte
 	plots []string
+	brief bool // two views of it are enough
 }
 
 func pages(t *testing.T) (all []sample) {
 	t.Helper()
 	for _, in := range inputs(t) {
-		s := sample{name: in.name, html: in.page(t), plots: []string{"curve", "time"}}
+		s := sample{name: in.name, html: in.page(t), plots: []string{"curve", "time"}, brief: !slices.Contains([]string{"busy", "joint", "hostile", "web"}, in.name)}
 		if in.limits != nil {
 			s.plots = s.plots[1:]
 		}

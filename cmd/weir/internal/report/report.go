@@ -29,23 +29,27 @@ var (
 
 // A page is what the template shows.
 type page struct {
-	Title, Command, Heading, Lead string
-	Facts                         []pair
-	About                         string // of the limits
-	Cards                         []card
-	Curve                         []template.HTML
-	Table                         *table // the numbers of the curve
-	Delays                        *table
-	When                          []template.HTML
-	WhenAbout                     string
-	Top                           []*table
-	Files                         *table
-	Notes                         []note
-	None                          string // why there is no limit
+	Title, Command, Heading string
+	Lead                    []string
+	Facts                   []pair
+	About                   string // of the limits
+	Cards                   []card
+	Curve                   []template.HTML
+	Table                   *table // the numbers of the curve
+	Delays                  *table
+	When                    []template.HTML
+	WhenAbout               string
+	Top                     []*table
+	Files                   *table
+	Notes                   []note
+	None                    string // why there is no limit
 }
 
-// A pair is a line of a list.
-type pair struct{ Name, Text string }
+// A pair is a line of a list. What More says is smaller, and each of its pieces stays in one line if it can.
+type pair struct {
+	Name, Text string
+	More       []string
+}
 
 // A table has its first column to the left, and numbers in the others.
 type table struct {
@@ -95,7 +99,10 @@ func Advice(r *advise.Result, o Options) ([]byte, error) {
 	p := newPage("weir advise", "Which limit fits", in)
 	p.Lead = lead(in)
 	p.Facts = facts(r)
-	p.About = "For each key, found from this traffic and tried on it."
+	p.About = "For each " + visible(r.Key) + " a limit of its own: found from this traffic, and tried on it."
+	if r.Key == "all" {
+		p.About = "One limit for everything: found from this traffic, and tried on it."
+	}
 	var names []string
 	for i := range r.Advice {
 		a := &r.Advice[i]
@@ -122,7 +129,7 @@ func Advice(r *advise.Result, o Options) ([]byte, error) {
 func newPage(command, heading string, in logs.Summary) *page {
 	what := fmt.Sprintf("%d files", len(in.Files))
 	if len(in.Files) == 1 {
-		what = visible(filepath.Base(in.Files[0].Name))
+		what = fileName(filepath.Base(in.Files[0].Name))
 	}
 	return &page{Title: command + ": " + what, Command: command, Heading: heading, Files: files(in), Notes: notes(in)}
 }

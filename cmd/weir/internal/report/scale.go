@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A logScale maps positive numbers to pixels.
@@ -45,7 +46,7 @@ func thin(all []tick, distance func(a, b tick) float64) (kept []tick) {
 }
 
 // beside is the distance of labels that stand side by side.
-func beside(a, b tick) float64 { return float64(len(a.text)+len(b.text))*3.4 + 12 }
+func beside(a, b tick) float64 { return float64(len(a.text)+len(b.text))*3.5 + 10 }
 
 // above is the distance of labels that stand above each other.
 func above(a, b tick) float64 { return 22 }
@@ -123,12 +124,22 @@ func timeTicks(start time.Time, length time.Duration, from, to float64) (all []t
 	for at := (start.Sub(origin) + step - 1) / step * step; at-start.Sub(origin) <= length; at += step {
 		t := origin.Add(at)
 		x := from + float64(t.Sub(start))/float64(length)*(to-from)
-		text := timeText(t, step, length)
-		if half := float64(len(text)) * 3.4; x-half >= from-30 && x+half <= to+12 {
-			all = append(all, tick{x, text})
-		}
+		all = append(all, tick{x, timeText(t, step, length)})
 	}
 	return all
+}
+
+// inside moves the labels at both ends inward, and leaves out those which then have no room beside their neighbours.
+func inside(all []tick, from, to float64) (labels []tick) {
+	half := func(t tick) float64 { return 3.4 * float64(utf8.RuneCountInString(t.text)) }
+	for i := len(all) - 1; i >= 0; i-- { // the last says how far it goes
+		t := all[i]
+		t.at = min(max(t.at, from+half(t)), to-half(t))
+		if n := len(labels); n == 0 || t.at+half(t)+8 <= labels[n-1].at-half(labels[n-1]) {
+			labels = append(labels, t)
+		}
+	}
+	return labels
 }
 
 // timeText says of a time what changes from one tick to the next: the day at midnight.

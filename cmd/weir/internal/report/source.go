@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,22 +31,31 @@ func hidden(in logs.Summary, o Options) logs.Summary {
 	return in
 }
 
-// lead says in a sentence what the traffic is.
-func lead(in logs.Summary) string {
-	return fmt.Sprintf("%s from %s to %s UTC, %s.", count(in.Requests, "request"), moment(in.First), moment(in.Last), span(in.Last.Sub(in.First)))
+// lead says in a sentence what the traffic is, in pieces that each stay in one line.
+func lead(in logs.Summary) []string {
+	what := num(int64(len(in.Files))) + nbsp + "files"
+	if len(in.Files) == 1 {
+		what = fileName(filepath.Base(in.Files[0].Name))
+	}
+	return []string{count(in.Requests, "request") + " in", what + ",", "from " + moment(in.First), "to " + moment(in.Last) + nbsp + "UTC:", span(in.Last.Sub(in.First)) + "."}
+}
+
+// fileName is a file's name as the reader knows it.
+func fileName(s string) string {
+	if s == "-" {
+		return "standard input"
+	}
+	return visible(s)
 }
 
 func files(in logs.Summary) *table {
 	t := &table{Title: "Files", Head: []string{"file", "format", "lines"}, Keys: true}
 	for _, f := range in.Files {
-		name, format := visible(f.Name), f.Format
-		if f.Name == "-" {
-			name = "standard input"
-		}
+		format := f.Format
 		if format == "" {
 			format = "empty"
 		}
-		t.row(name, format, num(f.Lines))
+		t.row(fileName(f.Name), format, num(f.Lines))
 	}
 	if len(in.Files) > 1 {
 		t.row("all", "", num(in.Lines))
@@ -77,21 +87,24 @@ func notes(in logs.Summary) (all []note) {
 
 // facts is what the traffic of an advice asked for.
 func facts(r *advise.Result) []pair {
-	by := "1 a request"
+	by := "one for each request"
 	if r.Cost != "1" {
-		by = "by " + visible(r.Cost)
+		by = "by " + visible(r.Cost) + ","
 	}
 	all := []pair{
-		{"keys", num(r.Keys) + ", by " + visible(r.Key)},
-		{"tokens", num(r.Tokens) + ", " + by + "; the largest request takes " + num(r.Largest)},
-		{"busiest key", visible(r.Busiest.Key) + " with " + count(r.Busiest.Tokens, "token")},
-		{"peak second", count(r.Peak.Tokens, "token") + " of " + visible(r.Peak.Key) + " at " + moment(r.Peak.At)},
+		{"keys", num(r.Keys), []string{"by " + visible(r.Key)}},
+		{"tokens", num(r.Tokens), []string{by}},
+		{"busiest key", visible(r.Busiest.Key), []string{count(r.Busiest.Tokens, "token")}},
+		{"peak second of a key", count(r.Peak.Tokens, "token"), []string{visible(r.Peak.Key), moment(r.Peak.At)}},
+	}
+	if r.Cost != "1" {
+		all[1].More = append(all[1].More, "at most "+num(r.Largest)+" at once")
 	}
 	if r.Keys != 1 {
-		all = append(all, pair{"of all keys", count(r.PeakAll.Tokens, "token") + " at " + moment(r.PeakAll.At)})
+		all = append(all, pair{"peak second of all", count(r.PeakAll.Tokens, "token"), []string{moment(r.PeakAll.At)}})
 	}
 	if r.LeftOut > 0 {
-		all = append(all, pair{"left out", count(r.LeftOut, "request") + " of keys for which there was no room: see -max-keys"})
+		all = append(all, pair{"left out", count(r.LeftOut, "request"), []string{"of keys for which there was no room:", "see -max-keys"}})
 	}
 	return all
 }

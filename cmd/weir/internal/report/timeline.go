@@ -37,10 +37,7 @@ func drawTimeline(t *replay.Timeline, names []string, s size) template.HTML {
 	ticks := timeTicks(t.Start, length, left, right)
 	y := 0.0
 	panel := func(name, class string, n []int64, tall float64) {
-		most := int64(0)
-		for _, v := range n {
-			most = max(most, v)
-		}
+		most := highest(n)
 		what := "at most " + num(most)
 		if most == 0 {
 			tall, what = none, "nothing"
@@ -59,16 +56,24 @@ func drawTimeline(t *replay.Timeline, names []string, s size) template.HTML {
 	}
 	panel("requests", "req", t.Requests, high)
 	for i, n := range t.Refused {
-		panel("refused by "+clip(names[i], int(right-130)/7), "ref", n, low)
+		panel("refused by "+clip(names[i], int(right-left)/7-21), "ref", n, low)
 	}
 	bottom := y - gap
 	for _, k := range ticks {
 		d.line("axis", k.at, bottom, k.at, bottom+5)
-		half := float64(len([]rune(k.text))) * 3.4
-		d.text("s", "middle", min(max(k.at, left+half), right-half), bottom+19, k.text)
+	}
+	for _, k := range inside(ticks, left, right) {
+		d.text("s", "middle", k.at, bottom+19, k.text)
 	}
 	d.height = bottom + 26
 	return d.HTML()
+}
+
+func highest(n []int64) (most int64) {
+	for _, v := range n {
+		most = max(most, v)
+	}
+	return most
 }
 
 // columnsOf are the columns of numbers that are not 0, each high and wide enough to be seen.

@@ -59,7 +59,7 @@ func newBrowser(t *testing.T) *browser {
 		}
 		t.Skip("no chromium, chromium-browser or google-chrome is installed: the page is not looked at in a browser")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	theirs, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func (b *browser) shot(name string) []byte {
 	var shot struct {
 		Data string `json:"data"`
 	}
-	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true, "optimizeForSpeed": true}, &shot)
 	png, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err != nil {
 		b.t.Fatal(err)
