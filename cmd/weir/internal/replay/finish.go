@@ -45,7 +45,7 @@ func (e *Engine) keysOf(v *Verdict, l *limit, totals map[string]*tally) {
 	v.Forgotten, v.Unstored, v.MayLack = t.forgotten, t.unstored, t.lack+t.unstored
 	v.MostRefused = []KeyCount{}
 	for key, y := range totals {
-		if n := y.counts[l.col]; n > 0 {
+		if n := y.refused[l.col]; n > 0 {
 			v.RefusedKeys++
 			v.MostRefused = append(v.MostRefused, KeyCount{key, n, y.asked})
 		}
@@ -59,10 +59,4 @@ func (e *Engine) keysOf(v *Verdict, l *limit, totals map[string]*tally) {
 		k := &v.MostRefused[i]
 		k.Key = e.o.Text([]byte(k.Key))
 	}
-}
-
-// median returns a number that at least half of the others do not exceed.
-func median(n []int64) int64 {
-	slices.Sort(n)
-	return n[(len(n)-1)/2]
 }
