@@ -33,7 +33,7 @@ func (s *source) Read(p []byte) (int, error) {
 // TestHostileLines reads lines of 10 MB and noise among good ones: the good ones are all found, and the memory in use at the
 // end is that of a line.
 func TestHostileLines(t *testing.T) {
-	long := strings.Repeat(`"\,[{`, 2<<20)
+	long := strings.Repeat(`"\,[{`, 2<<20) + "\n"
 	for _, good := range []string{"1%03d,a\n", `192.0.2.1 - - [02/Jan/2006:15:04:05 +0000] "GET /%d HTTP/1.1" 200 5` + "\n", `{"ts":1%03d,"client":"a"}` + "\n"} {
 		head := ""
 		if good[0] == '1' && good[1] == '%' {
@@ -44,7 +44,7 @@ func TestHostileLines(t *testing.T) {
 			case 0:
 				return head + fmt.Sprintf(good, i)
 			case 1:
-				return long + "\n"
+				return long
 			}
 			return "\x00\xff\x16\x03\x01" + strings.Repeat("\xf0", 1000) + "\n"
 		}}

@@ -127,8 +127,8 @@ func (r *reader) readFile(name string, in io.Reader) error {
 			r.at.Read = before + r.stream.n
 			r.o.Progress(r.at)
 		}
-		switch long := (*logline.LongLine)(nil); {
-		case errors.As(err, &long):
+		switch long, ok := err.(*logline.LongLine); { // never wrapped, and errors.As allocates
+		case ok:
 			r.fault(r.file.Lines, long)
 			continue
 		case err != nil:

@@ -49,6 +49,9 @@ func Advice(r *advise.Result, s Style) string {
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
 func curve(b *strings.Builder, r *advise.Result, s Style) {
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(b, "  %-16s %s: their bursts are beyond what a limit of that rate counts exactly\n", "rates left out", strings.Join(r.Skipped, ", "))
+	}
 	if len(r.Curve) == 0 {
 		return
 	}
