@@ -246,7 +246,7 @@ func TestKeysDiffer(t *testing.T) {
 
 func TestParseKey(t *testing.T) {
 	for _, row := range []struct{ in, want string }{
-		{"client", "client"}, {"all", "all"}, {"client, path", "client,path"}, {"header:X-Y,field:path,user", "header:X-Y,field:path,user"},
+		{"client", "client"}, {"all", "all"}, {"none", "all"}, {"path,none", "error"}, {"client, path", "client,path"}, {"header:X-Y,field:path,user", "header:X-Y,field:path,user"},
 		{"field:user", "user"}, {"", "error"}, {"client,", "error"}, {"header:", "error"}, {"all,client", "error"}, {"path,path", "error"},
 	} {
 		k, err := ParseKey(row.in)

@@ -96,6 +96,17 @@ func curve(b *strings.Builder, r *advise.Result, s Style) {
 	if room >= 8 {
 		b.WriteString("  bars: all, on a logarithmic scale\n")
 	}
+	for i := 0; i < len(r.Curve); {
+		from := i
+		for i < len(r.Curve) && r.Curve[i].Key == r.Curve[from].Key {
+			i++
+		}
+		rates := r.Curve[from].Rate
+		if to := r.Curve[i-1].Rate; to != rates {
+			rates += " to " + to
+		}
+		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, shorten(console.Plain(r.Curve[from].Key)))
+	}
 }
 
 // pacing tells what waiting instead would cost at each rate.
