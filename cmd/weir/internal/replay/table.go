@@ -130,16 +130,31 @@ func (t *table) purge() {
 	t.lack += bar
 }
 
-// totals returns what was counted of each key that was ever refused.
-func (t *table) totals() map[string]*tally {
-	all := make(map[string]*tally, len(t.past))
-	for key, y := range t.past {
-		all[key] = &tally{y.asked, slices.Clone(y.refused)}
-	}
-	for n := range t.rows {
-		if t.rows[n].size != unused {
-			t.remember(all, int32(n))
+// refusedBy calls f with every key that the limit of that column refused something, and what was counted of it.
+func (t *table) refusedBy(col int, f func(key func() string, refused, asked int64)) {
+	var n int32
+	var name string
+	inRow := func() string { return t.key(n) }
+	for i := range t.rows {
+		if t.rows[i].size == unused {
+			continue
+		}
+		n = int32(i)
+		refused, asked := t.cell(n, col).refused, t.rows[i].asked
+		if len(t.past) > 0 {
+			if y, ok := t.past[t.key(n)]; ok {
+				refused, asked = refused+y.refused[col], asked+y.asked
+			}
+		}
+		if refused > 0 {
+			f(inRow, refused, asked)
 		}
 	}
-	return all
+	inPast := func() string { return name }
+	for key, y := range t.past {
+		if y.refused[col] > 0 && t.find(t.hash([]byte(key)), []byte(key)) == noRow {
+			name = key
+			f(inPast, y.refused[col], y.asked)
+		}
+	}
 }
