@@ -45,6 +45,8 @@ var arrows = map[string][]string{
 	"internal/console":    {},
 	"cmd/weir": {"gcra", "internal/console", "cmd/weir/internal/logs", "cmd/weir/internal/replay", "cmd/weir/internal/advise",
 		"cmd/weir/internal/text", "cmd/weir/internal/report"},
+	"cmd/weir/internal/brute":  {},
+	"cmd/weir/internal/check":  {"gcra", "cmd/weir/internal/advise", "cmd/weir/internal/brute"},
 	"cmd/weir/internal/logs":   {"internal/logline"},
 	"cmd/weir/internal/replay": {"gcra", "cmd/weir/internal/logs"},
 	"cmd/weir/internal/advise": {"gcra", "cmd/weir/internal/logs", "cmd/weir/internal/replay"},

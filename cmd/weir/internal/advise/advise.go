@@ -134,7 +134,7 @@ func (a *Advisor) Result(in *logs.Summary) (*Result, error) {
 	r := &Result{
 		Schema: Schema, Input: *in, Key: a.o.Key.String(), Cost: a.o.Cost.String(),
 		Requests: a.spool.count, Tokens: a.tokens, Keys: int64(len(a.names)), LeftOut: a.left, Largest: a.most,
-		Curve: []Point{}, Advice: []Advice{}, Spooled: a.spool.bytes,
+		Curve: []Point{}, Skipped: []string{}, Advice: []Advice{}, Spooled: a.spool.bytes,
 	}
 	if len(in.Keys) > 0 {
 		r.Key, r.Cost = in.Keys[0], in.Costs[0]
@@ -188,5 +188,5 @@ func (a *Advisor) pass(stage string, f func(r request, elapsed time.Duration)) e
 
 // batch is how many of n limits fit into the memory at a time, if a key takes so many bytes for each.
 func (a *Advisor) batch(n, bytes int) int {
-	return int(min(max(a.o.Memory/int64(len(a.names)*bytes), 1), int64(n)))
+	return int(max(min(a.o.Memory/int64(len(a.names)*bytes), int64(n)), 1))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-go/weir/gcra"
 )
 
-// maxQueue is the most ticks that a burst may have.
+// maxQueue is the most ticks that a burst may have and be counted in the ticks that a burst of 1 is.
 const maxQueue = 1 << 60
 
 // A queue follows what a limit of one rate needs, of many keys.
@@ -33,7 +33,7 @@ type need struct {
 	most int64 // ticks that the queue was long
 }
 
-// after lets a request into the queue. Beyond maxQueue the queue stays that long: no limit of the rate has such a burst.
+// after lets a request into the queue. Beyond maxQueue the queue stays that long.
 func (q *queue) after(n *need, tick, cost int64) {
 	base := max(n.tat, tick)
 	hi, lo := bits.Mul64(uint64(cost), uint64(q.token))
@@ -79,7 +79,8 @@ func (a *Advisor) needs(queues []queue) ([]need, error) {
 	return all, err
 }
 
-// curve fills in what each rate needs. A rate at which no limit has the burst is left out.
+// curve fills in what each rate needs. A rate is left out where the burst is beyond maxQueue: a limit with such a burst has
+// coarser ticks, which are not those that the queue was followed in.
 func (a *Advisor) curve(r *Result, rates []Rate) error {
 	size := a.batch(len(rates), 16)
 	for part := range slices.Chunk(rates, size) {
@@ -94,6 +95,8 @@ func (a *Advisor) curve(r *Result, rates []Rate) error {
 		for i := range queues {
 			if p, ok := a.point(&queues[i], all[i:], len(queues)); ok {
 				r.Curve = append(r.Curve, p)
+			} else {
+				r.Skipped = append(r.Skipped, queues[i].rate.String())
 			}
 		}
 	}

@@ -25,11 +25,12 @@ type Result struct {
 	Busiest  KeyTokens        `json:"busiest_key"` // the key that asked the most tokens
 	Peak     Second           `json:"peak_second"` // the most tokens of one key in one second of the clock
 	PeakAll  Second           `json:"peak_second_of_all"`
-	Refuse   string           `json:"refuse"`      // the share of requests of Point.ForShare and "tight"; "" for none
-	ForKeys  string           `json:"refuse_keys"` // the share of keys of Point.ForKeys and "tight"; "" for none
-	Curve    []Point          `json:"curve"`       // by rate
-	Advice   []Advice         `json:"advice"`      // tight, balanced, generous; tight only if it differs
-	Timeline *replay.Timeline `json:"timeline"`    // Refused as Advice
+	Refuse   string           `json:"refuse"`         // the share of requests of Point.ForShare and "tight"; "" for none
+	ForKeys  string           `json:"refuse_keys"`    // the share of keys of Point.ForKeys and "tight"; "" for none
+	Curve    []Point          `json:"curve"`          // by rate
+	Skipped  []string         `json:"rates_left_out"` // whose bursts need more ticks than a limit of that rate counts exactly
+	Advice   []Advice         `json:"advice"`         // tight, balanced, generous; tight only if it differs
+	Timeline *replay.Timeline `json:"timeline"`       // Refused as Advice
 	Spooled  int64            `json:"spooled_bytes"`
 }
 

@@ -15,6 +15,7 @@ type spool struct {
 	room   int64 // bytes of memory left
 	blocks [][]byte
 	file   *os.File
+	named  bool // the file has still its name
 	w      *bufio.Writer
 	bytes  int64 // in the file
 	first  int64 // time of the first request
@@ -76,6 +77,8 @@ func (s *spool) spill() (err error) {
 	if s.file, err = os.CreateTemp("", "weir-advise-*"); err != nil {
 		return fmt.Errorf("the requests do not fit into the memory allowed, and: %w", err)
 	}
+	// Where that works, nothing is left behind however the process ends.
+	s.named = os.Remove(s.file.Name()) != nil
 	s.w = bufio.NewWriterSize(s.file, blockSize)
 	return nil
 }
@@ -85,7 +88,11 @@ func (s *spool) close() error {
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+	err := s.file.Close()
+	if s.named {
+		err = errors.Join(err, os.Remove(s.file.Name()))
+	}
+	return err
 }
 
 // each calls f with every request, in order.

@@ -10,7 +10,7 @@ import (
 // was mapped into IPv6, and of other IPv6 the first 64 bits stay. What is no address is appended as it is.
 func appendClient(dst, s []byte) []byte {
 	host := s
-	if a, n := ip4(s); n == len(s) || n > 0 && isPort(s[n:]) {
+	if a, n := ip4(s); n > 0 && (n == len(s) || isPort(s[n:])) {
 		return appendIP4(dst, a)
 	}
 	if len(s) > 0 && s[0] == '[' {

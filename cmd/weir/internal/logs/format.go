@@ -66,7 +66,6 @@ func detect(lines [][]byte, o *Options) (f format, header bool, err error) {
 // An accessLog reads Common and Combined lines.
 type accessLog struct {
 	label string
-	slots []slot
 	line  logline.Access
 	gets  []func(a *logline.Access) []byte
 }

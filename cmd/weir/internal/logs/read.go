@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weir-go/weir/internal/logline"
@@ -127,8 +126,8 @@ func (r *reader) readFile(name string, in io.Reader) error {
 			r.at.Read = before + r.stream.n
 			r.o.Progress(r.at)
 		}
-		switch long := (*logline.LongLine)(nil); {
-		case errors.As(err, &long):
+		switch long, ok := err.(*logline.LongLine); { // never wrapped, and errors.As allocates
+		case ok:
 			r.fault(r.file.Lines, long)
 			continue
 		case err != nil:
@@ -284,45 +283,6 @@ func parseCost(s []byte) (n int64, err error) {
 		return 0, fmt.Errorf("%s is beyond an int of %d bits", logline.Show(s), strconv.IntSize)
 	}
 	return n, nil
-}
-
-// append appends the key that the values make.
-func (k *Key) append(dst []byte, vals [][]byte) ([]byte, error) {
-	for i, v := range vals {
-		if len(v) == 0 {
-			return dst, fmt.Errorf("no value for %v", k.parts[i])
-		}
-		if i > 0 {
-			dst = append(dst, between...)
-		}
-		switch {
-		case k.parts[i].kind == client:
-			dst = appendClient(dst, bytes.TrimSpace(v))
-		case len(vals) > 1 && bytes.IndexByte(v, 0) >= 0:
-			dst = append(dst, bytes.ReplaceAll(v, []byte{0}, []byte(nul))...)
-		default:
-			dst = append(dst, v...)
-		}
-	}
-	return dst, nil
-}
-
-// Between the parts of a key stand two bytes that no part has, because a NUL within one is written as two others: no two
-// keys look the same.
-const (
-	between = "\x00\x02"
-	nul     = "\x00\x01"
-)
-
-// KeyText is a key of a Record for people: its parts with spaces between, and "all" for the one key of everything.
-func KeyText(key []byte) string {
-	if len(key) == 0 {
-		return "all"
-	}
-	if bytes.IndexByte(key, 0) < 0 {
-		return string(key)
-	}
-	return strings.NewReplacer(between, " ", nul, "\x00").Replace(string(key))
 }
 
 func (r *reader) fault(line int64, why error) {

@@ -73,7 +73,7 @@ func (f *table) bind(slots []slot) error {
 	for _, s := range slots {
 		i := f.column(wanted(s, f.mapped))
 		if i < 0 {
-			return fmt.Errorf("there is no column for %v among %s", s, logline.Show([]byte(strings.Join(f.header, ", "))))
+			return fmt.Errorf("there is no column for %v among %s: name one with -field %v=COLUMN, or another -key or -cost", s, logline.Show([]byte(strings.Join(f.header, ", "))), s)
 		}
 		f.columns = append(f.columns, i)
 		f.paths = append(f.paths, s.kind == path)

@@ -10,7 +10,7 @@
 //
 // # Memory
 //
-// A key costs about a hundred bytes and 16 for each limit. At most Options.MaxKeys are held for each kind of key. When there
+// A key of up to 23 bytes costs about 50 bytes and 16 for each limit, a longer one about 100 more. At most Options.MaxKeys are held for each kind of key. When there
 // are more, keys whose buckets are full make room, since a full bucket is the same as one never seen, so that decisions stay
 // exact; what was counted of them goes into a list of bounded length. If all buckets looked at still owe time, the new key
 // is decided as one never seen and not stored, which is counted (Verdict.Unstored) and the only thing here that is not exact.

@@ -105,10 +105,7 @@ func (e *Engine) Add(r *logs.Record) error {
 	bin := e.timeline.bin(r.Time, e.start)
 	e.timeline.Requests[bin]++
 	for i, t := range e.tables {
-		row := t.row(r.Keys[i], e.fresh, e.idle[i])
-		if e.rows[i] = row; row != noRow {
-			t.asked[row]++
-		}
+		e.rows[i] = t.row(r.Keys[i], e.fresh, e.idle[i])
 	}
 	refused := -1 // the limit that has to be waited for longest
 	for i := range e.limits {
@@ -191,22 +188,19 @@ func (e *Engine) word(l *limit) int64 {
 	if row == noRow {
 		return l.fresh
 	}
-	t := e.tables[l.key]
-	return t.words[int(row)*len(t.limits)+l.col]
+	return e.tables[l.key].cell(row, l.col).word
 }
 
 func (e *Engine) write(l *limit) {
 	if row := e.rows[l.key]; row != noRow {
-		t := e.tables[l.key]
-		t.words[int(row)*len(t.limits)+l.col] = l.next
+		e.tables[l.key].cell(row, l.col).word = l.next
 	}
 }
 
 func (e *Engine) isIdle(t *table, row int32) bool {
-	n := len(t.limits)
 	for col, i := range t.limits {
 		l := &e.limits[i]
-		if t.words[int(row)*n+col] > l.at.Tick || l.fresh > l.at.Tick {
+		if t.cell(row, col).word > l.at.Tick || l.fresh > l.at.Tick {
 			return false
 		}
 	}
@@ -232,8 +226,7 @@ func (e *Engine) count(i, bin int, cost int64, d gcra.Decision, byKey bool) {
 	if byKey {
 		l := &e.limits[i]
 		if row := e.rows[l.key]; row != noRow {
-			t := e.tables[l.key]
-			t.counts[int(row)*len(t.limits)+l.col]++
+			e.tables[l.key].cell(row, l.col).refused++
 		}
 	}
 }

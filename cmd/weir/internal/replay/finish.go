@@ -10,10 +10,6 @@ import (
 // Result tells what the engine found, in input that this is the summary of. More records may follow.
 func (e *Engine) Result(in *logs.Summary) *Result {
 	r := &Result{Schema: Schema, Input: *in, Requests: e.requests, Joint: e.o.Joint, Timeline: e.timeline}
-	totals := make([]map[string]*tally, len(e.tables))
-	for i, t := range e.tables {
-		totals[i] = t.totals()
-	}
 	for i := range e.limits {
 		l := &e.limits[i]
 		v := e.tally[i]
@@ -21,7 +17,7 @@ func (e *Engine) Result(in *logs.Summary) *Result {
 		if l.key < len(in.Keys) && l.cost < len(in.Costs) {
 			v.Key, v.Cost = in.Keys[l.key], in.Costs[l.cost]
 		}
-		e.keysOf(&v, l, totals[l.key])
+		e.keysOf(&v, l)
 		r.Limits = append(r.Limits, v)
 	}
 	if e.o.Joint {
@@ -33,7 +29,7 @@ func (e *Engine) Result(in *logs.Summary) *Result {
 }
 
 // keysOf fills in what is known of the keys.
-func (e *Engine) keysOf(v *Verdict, l *limit, totals map[string]*tally) {
+func (e *Engine) keysOf(v *Verdict, l *limit) {
 	t := e.tables[l.key]
 	v.Keys, v.KeysAtMost = t.made, t.made
 	if t.forgotten > 0 {
@@ -43,26 +39,29 @@ func (e *Engine) keysOf(v *Verdict, l *limit, totals map[string]*tally) {
 		v.KeysAtMost += t.unstored
 	}
 	v.Forgotten, v.Unstored, v.MayLack = t.forgotten, t.unstored, t.lack+t.unstored
-	v.MostRefused = []KeyCount{}
-	for key, y := range totals {
-		if n := y.counts[l.col]; n > 0 {
-			v.RefusedKeys++
-			v.MostRefused = append(v.MostRefused, KeyCount{key, n, y.asked})
-		}
+	top := []KeyCount{}
+	cut := func() {
+		slices.SortFunc(top, func(a, b KeyCount) int {
+			return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Key, b.Key))
+		})
+		top = top[:min(len(top), e.o.Top)]
 	}
-	v.RefusedKeysMost = v.RefusedKeys + t.purged + min(t.unstored, v.Refused)
-	slices.SortFunc(v.MostRefused, func(a, b KeyCount) int {
-		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Key, b.Key))
+	least := int64(0) // that one of the first e.o.Top was refused
+	t.refusedBy(l.col, func(key func() string, refused, asked int64) {
+		v.RefusedKeys++
+		if refused < least {
+			return
+		}
+		if top = append(top, KeyCount{key(), refused, asked}); len(top) >= 2*e.o.Top {
+			cut()
+			least = top[len(top)-1].Refused
+		}
 	})
-	v.MostRefused = slices.Clip(v.MostRefused[:min(len(v.MostRefused), e.o.Top)])
+	cut()
+	v.MostRefused = top
+	v.RefusedKeysMost = v.RefusedKeys + t.purged + min(t.unstored, v.Refused)
 	for i := range v.MostRefused {
 		k := &v.MostRefused[i]
 		k.Key = e.o.Text([]byte(k.Key))
 	}
-}
-
-// median returns a number that at least half of the others do not exceed.
-func median(n []int64) int64 {
-	slices.Sort(n)
-	return n[(len(n)-1)/2]
 }

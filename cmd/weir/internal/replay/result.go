@@ -24,7 +24,7 @@ type Result struct {
 // A Verdict is what one limit did, or all of them together.
 //
 // Where limits are joint, Granted is what all granted, and Refused are the requests for which this limit was named, which is
-// the one that has to be waited for longest; they sum up to the refusals of all together.
+// the one that has to be waited for longest; they sum up to the refusals of all together. Tokens of all together are by the cost of the first limit.
 type Verdict struct {
 	Name    string     `json:"name"`
 	Key     string     `json:"key"`

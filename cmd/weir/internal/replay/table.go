@@ -1,19 +1,14 @@
 package replay
 
-import "maps"
+import "slices"
 
-// A table holds the keys of one kind, each with a word and a count for every limit on that kind.
+// A table holds the keys of one kind, each with a cell for every limit on that kind.
 type table struct {
-	limits []int // indices of the limits
-	rows   map[string]int32
-	keys   []string // of each row; rows that are free stand in free
-	used   []bool
-	asked  []int64 // of each row
-	words  []int64 // of each row and limit
-	counts []int64 // refusals, likewise
-	free   []int32
-	hand   int32 // where the search for a key to forget goes on
-	most   int   // rows
+	*index
+	limits []int  // indices of the limits
+	cells  []cell // of each row and limit
+	hand   int32  // where the search for a key to forget goes on
+	most   int    // rows
 
 	made      int64 // rows that were ever made
 	peak      int   // rows at once
@@ -24,10 +19,16 @@ type table struct {
 	lack      int64 // the most refusals of a key that were dropped at a time, summed up
 }
 
+// A cell is a key under one limit.
+type cell struct {
+	word    int64
+	refused int64 // requests
+}
+
 // A tally is what was counted of a key that was forgotten.
 type tally struct {
-	asked  int64
-	counts []int64
+	asked   int64
+	refused []int64 // as table.limits
 }
 
 const (
@@ -37,106 +38,91 @@ const (
 )
 
 func newTable(most int) *table {
-	return &table{rows: make(map[string]int32), most: most, past: make(map[string]*tally)}
+	return &table{index: newIndex(), most: most, past: make(map[string]*tally)}
 }
 
 // row finds the key, or makes a row for it, whose words are fresh. idle reports whether a row can be forgotten.
 func (t *table) row(key []byte, fresh func(limit int) int64, idle func(row int32) bool) int32 {
-	if row, ok := t.rows[string(key)]; ok {
-		return row
+	hash := t.hash(key)
+	n := t.find(hash, key)
+	if n == noRow {
+		if n = t.room(idle); n == noRow {
+			t.unstored++
+			return noRow
+		}
+		t.insert(hash, key, n)
+		for i := range t.limits {
+			*t.cell(n, i) = cell{word: fresh(t.limits[i])}
+		}
+		t.made++
+		t.peak = max(t.peak, t.live)
 	}
-	row, ok := t.room(idle)
-	if !ok {
-		t.unstored++
-		return noRow
-	}
-	name := string(key)
-	t.rows[name] = row
-	t.keys[row], t.used[row], t.asked[row] = name, true, 0
-	n := len(t.limits)
-	for i, limit := range t.limits {
-		t.words[int(row)*n+i] = fresh(limit)
-		t.counts[int(row)*n+i] = 0
-	}
-	t.made++
-	t.peak = max(t.peak, len(t.rows))
-	return row
+	t.rows[n].asked++
+	return n
 }
 
-// room finds a row that is not in use.
-func (t *table) room(idle func(row int32) bool) (int32, bool) {
-	if n := len(t.free); n > 0 {
-		row := t.free[n-1]
-		t.free = t.free[:n-1]
-		return row, true
-	}
-	if len(t.keys) < t.most {
-		t.keys, t.used, t.asked = append(t.keys, ""), append(t.used, false), append(t.asked, 0)
-		for range t.limits {
-			t.words, t.counts = append(t.words, 0), append(t.counts, 0)
-		}
-		return int32(len(t.keys) - 1), true
+func (t *table) cell(row int32, col int) *cell { return &t.cells[int(row)*len(t.limits)+col] }
+
+// room finds a row that is not in use, or noRow.
+func (t *table) room(idle func(row int32) bool) int32 {
+	if len(t.rows) < t.most {
+		t.rows = append(t.rows, row{size: unused})
+		t.cells = append(t.cells, make([]cell, len(t.limits))...)
+		return int32(len(t.rows) - 1)
 	}
 	for range glances {
-		row := t.hand
-		if t.hand++; int(t.hand) == len(t.keys) {
+		n := t.hand
+		if t.hand++; int(t.hand) == len(t.rows) {
 			t.hand = 0
 		}
-		if t.used[row] && idle(row) {
-			t.forget(row)
-			return row, true
+		if idle(n) {
+			t.forget(n)
+			return n
 		}
 	}
-	return 0, false
+	return noRow
 }
 
-func (t *table) forget(row int32) {
-	t.remember(t.past, row)
+func (t *table) forget(n int32) {
+	t.remember(t.past, n)
 	if len(t.past) > maxPast {
 		t.purge()
 	}
-	delete(t.rows, t.keys[row])
-	t.keys[row], t.used[row] = "", false
+	t.remove(n)
 	t.forgotten++
 }
 
 // remember adds what was counted of a row to its tally.
-func (t *table) remember(to map[string]*tally, row int32) {
-	n := len(t.limits)
-	counts := t.counts[int(row)*n : (int(row)+1)*n]
-	known, ok := to[t.keys[row]]
+func (t *table) remember(to map[string]*tally, n int32) {
+	key := t.key(n)
+	known, ok := to[key]
 	if !ok {
-		any := int64(0)
-		for _, c := range counts {
-			any |= c
+		any := false
+		for i := range t.limits {
+			any = any || t.cell(n, i).refused > 0
 		}
-		if any == 0 {
+		if !any {
 			return
 		}
-		known = &tally{counts: make([]int64, n)}
-		to[t.keys[row]] = known
+		known = &tally{refused: make([]int64, len(t.limits))}
+		to[key] = known
 	}
-	known.asked += t.asked[row]
-	for i, c := range counts {
-		known.counts[i] += c
+	known.asked += t.rows[n].asked
+	for i := range t.limits {
+		known.refused[i] += t.cell(n, i).refused
 	}
 }
 
 // purge drops the lesser half of the tallies.
 func (t *table) purge() {
-	worst := func(y *tally) (most int64) {
-		for _, c := range y.counts {
-			most = max(most, c)
-		}
-		return most
-	}
 	all := make([]int64, 0, len(t.past))
 	for _, y := range t.past {
-		all = append(all, worst(y))
+		all = append(all, slices.Max(y.refused))
 	}
-	bar := median(all)
+	slices.Sort(all)
+	bar := all[len(all)/2]
 	for key, y := range t.past {
-		if w := worst(y); w <= bar {
+		if slices.Max(y.refused) <= bar {
 			delete(t.past, key)
 			t.purged++
 		}
@@ -144,16 +130,31 @@ func (t *table) purge() {
 	t.lack += bar
 }
 
-// totals returns what was counted of each key that was ever refused.
-func (t *table) totals() map[string]*tally {
-	all := make(map[string]*tally, len(t.past))
-	for key, y := range maps.All(t.past) {
-		all[key] = &tally{y.asked, append([]int64(nil), y.counts...)}
-	}
-	for row := range t.keys {
-		if t.used[row] {
-			t.remember(all, int32(row))
+// refusedBy calls f with every key that the limit of that column refused something, and what was counted of it.
+func (t *table) refusedBy(col int, f func(key func() string, refused, asked int64)) {
+	var n int32
+	var name string
+	inRow := func() string { return t.key(n) }
+	for i := range t.rows {
+		if t.rows[i].size == unused {
+			continue
+		}
+		n = int32(i)
+		refused, asked := t.cell(n, col).refused, t.rows[i].asked
+		if len(t.past) > 0 {
+			if y, ok := t.past[t.key(n)]; ok {
+				refused, asked = refused+y.refused[col], asked+y.asked
+			}
+		}
+		if refused > 0 {
+			f(inRow, refused, asked)
 		}
 	}
-	return all
+	inPast := func() string { return name }
+	for key, y := range t.past {
+		if y.refused[col] > 0 && t.find(t.hash([]byte(key)), []byte(key)) == noRow {
+			name = key
+			f(inPast, y.refused[col], y.asked)
+		}
+	}
 }

@@ -49,6 +49,9 @@ func Advice(r *advise.Result, s Style) string {
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
 func curve(b *strings.Builder, r *advise.Result, s Style) {
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(b, "  %-16s %s: their bursts are beyond what a limit of that rate counts exactly\n", "rates left out", strings.Join(r.Skipped, ", "))
+	}
 	if len(r.Curve) == 0 {
 		return
 	}
@@ -92,6 +95,17 @@ func curve(b *strings.Builder, r *advise.Result, s Style) {
 	}
 	if room >= 8 {
 		b.WriteString("  bars: all, on a logarithmic scale\n")
+	}
+	for i := 0; i < len(r.Curve); {
+		from := i
+		for i < len(r.Curve) && r.Curve[i].Key == r.Curve[from].Key {
+			i++
+		}
+		rates := r.Curve[from].Rate
+		if to := r.Curve[i-1].Rate; to != rates {
+			rates += " to " + to
+		}
+		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, shorten(console.Plain(r.Curve[from].Key)))
 	}
 }
 
