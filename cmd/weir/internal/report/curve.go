@@ -117,6 +117,9 @@ func drawCurve(r *advise.Result, s size) template.HTML {
 			continue
 		}
 		d.path("line "+line.class, points)
+		if len(points) == 1 { // no line
+			d.dot("line "+line.class, points[0][0], points[0][1], 2.6, line.name)
+		}
 		if line.class == "q3" {
 			for i := range r.Curve {
 				if p := &r.Curve[i]; p.Max > 0 {
@@ -128,7 +131,11 @@ func drawCurve(r *advise.Result, s size) template.HTML {
 			busy = append(busy, along(points[i-1], points[i])...)
 		}
 		end := points[len(points)-1]
-		labels = append(labels, label{"l-" + line.class, line.name, end[0], end[1], end[1]})
+		first := 0 // of equal ones the strongest is the first, then what is dashed
+		if line.class == "dash" {
+			first = min(1, len(labels))
+		}
+		labels = slices.Insert(labels, first, label{"l-" + line.class, line.name, end[0], end[1], end[1]})
 	}
 	placeLabels(labels, 16, top, bottom-6)
 	for _, l := range labels {

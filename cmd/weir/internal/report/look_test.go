@@ -5,17 +5,11 @@ package report
 import (
 	"bytes"
 	"image"
-	"image/color"
 	"image/png"
-	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // looked is what a script finds wrong in the layout of a page, and where things are.
 type looked struct {
@@ -79,24 +73,6 @@ func drawn(img image.Image, x, y, width, height float64) (n int) {
 	return n
 }
 
-// contrast is that of WCAG 2: from 1 to 21.
-func contrast(a, b color.Color) float64 {
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-func luminance(c color.Color) float64 {
-	r, g, b, _ := c.RGBA()
-	f := func(v uint32) float64 {
-		x := float64(v) / 0xffff
-		if x <= 0.04045 {
-			return x / 12.92
-		}
-		return math.Pow((x+0.055)/1.055, 2.4)
-	}
-	return 0.2126*f(r) + 0.7152*f(g) + 0.0722*f(b)
-}
-
 // TestBrowser starts one browser for all that is looked at.
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
@@ -154,7 +130,7 @@ func testLook(t *testing.T, b *browser) {
 
 // The look finds what is wrong: each row breaks a good page.
 func testLookRefuses(t *testing.T, b *browser) {
-	good := string(pages(t)[0].html)
+	good := string(inputNamed(t, "busy").page(t))
 	for _, row := range []struct {
 		old, new string
 		wrong    string

@@ -10,10 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/weir-go/weir/cmd/weir/internal/advise"
 	"github.com/weir-go/weir/cmd/weir/internal/logs"
 	"github.com/weir-go/weir/cmd/weir/internal/replay"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An input is traffic with what to make of it.
 type input struct {
@@ -165,7 +169,12 @@ func inputs(t *testing.T) []input {
 	}
 	busy := put("busy.csv", traffic(3000, 40))
 	one := put("one.csv", "time,key,cost\n2026-01-02T03:04:05Z,a,7\n")
+	years := "time,key\n"
+	for i := range 40 {
+		years += fmt.Sprintf("%d-06-15T12:00:00Z,decade-%d\n", 1986+i, i/10)
+	}
 	all := []input{
+		{name: "years", file: put("years.csv", years), limits: []string{"2/1000d burst 2"}},
 		{name: "busy", file: busy, refuse: "1%"},
 		{name: "cost", file: busy, key: "all", cost: "cost", refuse: "0.1%"},
 		{name: "few-rates", file: busy, rates: "1/m", refuse: "5%"},

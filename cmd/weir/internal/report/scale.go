@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -111,8 +110,11 @@ func timeTicks(start time.Time, length time.Duration, from, to float64) (all []t
 	steps := []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day, 28 * day}
+	if length <= 0 {
+		return nil // more than a Duration holds: two times 292 years
+	}
 	step := steps[0]
-	room := func() float64 { return 12 + 7*float64(len(timeText(start, step, step))) }
+	room := func() float64 { return 12 + 7*float64(len(timeText(start, step))) }
 	for i := 1; float64(step)/float64(length)*(to-from) < room(); i++ {
 		if i < len(steps) {
 			step = steps[i]
@@ -121,10 +123,12 @@ func timeTicks(start time.Time, length time.Duration, from, to float64) (all []t
 		}
 	}
 	origin := start.Truncate(day)
-	for at := (start.Sub(origin) + step - 1) / step * step; at-start.Sub(origin) <= length; at += step {
-		t := origin.Add(at)
+	first := (start.Sub(origin) + step - 1) / step * step // since the origin
+	rest := length - (first - start.Sub(origin))
+	for i := time.Duration(0); i <= rest/step && rest >= 0; i++ {
+		t := origin.Add(first + i*step)
 		x := from + float64(t.Sub(start))/float64(length)*(to-from)
-		all = append(all, tick{x, timeText(t, step, length)})
+		all = append(all, tick{x, timeText(t, step)})
 	}
 	return all
 }
@@ -143,15 +147,15 @@ func inside(all []tick, from, to float64) (labels []tick) {
 }
 
 // timeText says of a time what changes from one tick to the next: the day at midnight.
-func timeText(t time.Time, step, length time.Duration) string {
+func timeText(t time.Time, step time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case step >= 28*day:
 		return t.Format("2006-01")
-	case step >= day, length > day && t.Equal(t.Truncate(day)):
-		return t.Format("Jan") + nbsp + strings.TrimPrefix(t.Format("02"), "0")
 	case step < time.Minute:
 		return t.Format("15:04:05")
+	case step >= day, t.Equal(t.Truncate(day)):
+		return t.Format("Jan") + nbsp + t.Format("2")
 	}
 	return t.Format("15:04")
 }

@@ -34,13 +34,14 @@ func between(low, high int64) string {
 
 // permille is a part of a whole in thousandths, rounded half up, but 0 and 1000 are said of nothing and of all only.
 func permille(part, whole int64) int64 {
+	some, rest := part > 0, part < whole
 	for whole > 1<<51 { // so that the product fits; a thousandth needs no more
 		part, whole = part>>1, whole>>1
 	}
 	switch p := (part*2000 + whole) / (2 * whole); {
-	case p == 0 && part > 0:
+	case p == 0 && some:
 		return 1
-	case p == 1000 && part < whole:
+	case p == 1000 && rest:
 		return 999
 	default:
 		return p
