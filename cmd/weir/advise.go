@@ -12,7 +12,7 @@ import (
 
 func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 	f := flag.NewFlagSet("advise", flag.ContinueOnError)
-	in, html := newInput(p, f), newPage(f)
+	in, html := newInput(p, f), newPage(p, f)
 	var rates, refuse, forKeys string
 	var memory int64
 	f.StringVar(&rates, "rate", "", "the `RATES` to try, such as 30/m,1/s (default a ladder from the busiest key's mean to its peak)")

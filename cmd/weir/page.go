@@ -10,10 +10,13 @@ import (
 )
 
 // A page is the flag -html.
-type page struct{ file string }
+type page struct {
+	file   string
+	stdout any
+}
 
-func newPage(f *flag.FlagSet) *page {
-	p := &page{}
+func newPage(c *program, f *flag.FlagSet) *page {
+	p := &page{stdout: c.stdout}
 	f.StringVar(&p.file, "html", "", "also write a self-contained page to `FILE`, which is replaced; with -anonymize it numbers the input files")
 	return p
 }
@@ -27,6 +30,11 @@ func (p *page) check(inputs []string) error {
 		return usage("-html -: want a file, for standard output has the text")
 	}
 	if old, err := os.Stat(p.file); err == nil {
+		if out, ok := p.stdout.(*os.File); ok {
+			if to, err := out.Stat(); err == nil && os.SameFile(old, to) {
+				return usage("-html %s: want another file, for that is standard output, which has the text", p.file)
+			}
+		}
 		for _, name := range inputs {
 			if in, err := os.Stat(name); err == nil && os.SameFile(old, in) {
 				return usage("-html %s: that is an input, and would be replaced", p.file)

@@ -100,3 +100,19 @@ func TestPageRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A page would replace the file that standard output goes to, and the text in it.
+func TestPageIsNotOutput(t *testing.T) {
+	log := pageLog(t)
+	file := filepath.Join(t.TempDir(), "out")
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var complaints bytes.Buffer
+	p := &program{stdin: strings.NewReader(""), stdout: out, stderr: &complaints}
+	if code := p.run([]string{"advise", "-html", file, log}); code != misuse || !strings.Contains(complaints.String(), "standard output") {
+		t.Errorf("exit code %d, %q", code, complaints.String())
+	}
+}

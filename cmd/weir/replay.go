@@ -22,7 +22,7 @@ func (s *specs) Set(text string) error {
 
 func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 	f := flag.NewFlagSet("replay", flag.ContinueOnError)
-	in, html := newInput(p, f), newPage(f)
+	in, html := newInput(p, f), newPage(p, f)
 	var limits specs
 	var o replay.Options
 	f.Var(&limits, "limit", "a `LIMIT` to try, with what it applies to; repeatable")

@@ -26,7 +26,7 @@ func newCard(v *replay.Verdict, requests int64) card {
 	c := card{Name: v.Name, Limit: v.Limit.String(), Why: "one key for everything"}
 	switch {
 	case v.Key == "": // all of them
-		c.Limit, c.Why = "all of them", "a request passes if every limit has room for it"
+		c.Name, c.Limit, c.Why = "joint", v.Name, "a request passes if every limit has room for it"
 	case v.Key != "all":
 		c.Why = "for each " + visible(v.Key)
 	}

@@ -198,7 +198,7 @@ type view struct {
 func (v view) String() string { return fmt.Sprintf("%d-%s%s", v.width, v.scheme, v.media) }
 
 func views() []view {
-	return []view{{360, "light", ""}, {360, "dark", ""}, {1200, "light", ""}, {1200, "dark", ""}}
+	return []view{{360, "light", ""}, {360, "dark", ""}, {320, "light", ""}, {680, "dark", ""}, {900, "light", ""}, {1200, "dark", ""}, {1200, "light", ""}}
 }
 
 // open loads the page as the view has it.

@@ -237,7 +237,7 @@ func TestExtremes(t *testing.T) {
 		}
 		return l
 	}
-	huge := replay.Verdict{Key: "client", Cost: "bytes", Limit: limit("64/ns burst 1152921504606846976"), Granted: most, Refused: most, Never: most, GrantedTokens: most, RefusedTokens: most,
+	huge := replay.Verdict{Key: "client", Cost: "bytes", Limit: limit("64/ns burst 2147483647"), Granted: most, Refused: most, Never: most, GrantedTokens: most, RefusedTokens: most,
 		LongestWait: most, Keys: 1, KeysAtMost: most, RefusedKeys: 1, RefusedKeysMost: most, Unstored: most, MayLack: most, MostRefused: []replay.KeyCount{{Key: "k", Refused: most, Requests: most}, {Key: "l", Refused: 1, Requests: most}, {Key: "m", Refused: most - 1, Requests: most}}}
 	long := &replay.Timeline{Start: time.Unix(0, -1<<63).UTC(), Width: 1 << 56, Requests: slices.Repeat([]int64{most, 0, 1}, 85)}
 	long.Refused = [][]int64{long.Requests}

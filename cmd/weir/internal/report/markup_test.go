@@ -102,7 +102,7 @@ func (n *node) cells() (rows [][]string) {
 var elements = map[string]string{
 	"html": "lang", "head": "", "meta": "charset name content http-equiv", "title": "id", "link": "rel href", "style": "", "body": "", "main": "",
 	"header": "", "footer": "", "section": "id aria-labelledby", "article": "class", "figure": "", "div": "class role tabindex aria-label",
-	"h1": "", "h2": "id", "h3": "", "h4": "", "p": "class", "span": "class", "small": "", "bdi": "class", "code": "", "dl": "class", "dt": "", "dd": "",
+	"h1": "", "h2": "id", "h3": "", "h4": "", "p": "class", "span": "class", "small": "", "bdi": "class", "code": "", "wbr": "", "dl": "class", "dt": "", "dd": "",
 	"ul": "class", "ol": "", "li": "", "details": "", "summary": "", "table": "class", "caption": "", "thead": "", "tbody": "", "tr": "", "th": "scope", "td": "",
 	"svg": "class viewBox role aria-labelledby aria-hidden preserveAspectRatio", "desc": "id", "path": "class d", "circle": "class cx cy r",
 	"rect": "class width height", "text": "class text-anchor x y",

@@ -51,6 +51,9 @@ type pair struct {
 	More       []string
 }
 
+// Breaks is the text cut where a line may end first of all: before the next call.
+func (p pair) Breaks() []string { return strings.SplitAfter(p.Text, ")") }
+
 // A table has its first column to the left, and numbers in the others.
 type table struct {
 	Title string
