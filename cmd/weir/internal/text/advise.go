@@ -43,6 +43,9 @@ func Advice(r *advise.Result, s Style) string {
 		when(&b, r.Timeline, verdicts, s)
 	}
 	all := Notes(&r.Input)
+	if r.Refuse != "" && r.Cost != "1" {
+		all = append(all, "Costs differ, so that a larger burst can refuse more: the burst for "+r.Refuse+" satisfies the share and one token less does not, but a smaller one might by chance.")
+	}
 	if r.Spooled > 0 {
 		all = append(all, fmt.Sprintf("%s did not fit into memory and were read from a temporary file, which is gone.", count(r.Spooled, "byte")))
 	}
