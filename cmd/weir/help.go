@@ -68,8 +68,9 @@ A FILE is a log in Common or Combined format (nginx, Apache), JSON lines (nginx,
 TSV with a header; "-" is standard input, and gzip is recognised. Several are read in the order given, as one.
 
 A KEY is client (the address; of IPv6 its /64), method, path, header:NAME, field:NAME or a field's name, several of these with
-commas between, or all (or none) for one key in all. It is a column "key" if there is one, else client, if nothing is said. A COST is 1 or
-a field that holds a whole number, such as bytes; "-" and nothing are 0. It is a column "cost" if there is one, else 1.
+commas between, or all (or none) for one key in all. If nothing is said it is a column "key" if there is one, else client. A
+COST is 1 or a field that holds a whole number, such as bytes; "-" and nothing are 0. If nothing is said it is a column "cost"
+if there is one, else 1.
 ` + exitHelp
 
 const parseHelp = `weir parse explains a limit.

@@ -17,9 +17,6 @@ func TestSharedAdvise(t *testing.T) {
 		for _, share := range []string{"-refuse", "-refuse-keys"} {
 			t.Run(fmt.Sprintf("%s cost=%s %s", c.name, c.cost, share), func(t *testing.T) {
 				path, all, _ := c.trace(t)
-				if testing.Short() && share == "-refuse-keys" {
-					t.Skip("-short: the other run of this file has nearly all of it")
-				}
 				args := append([]string{"advise", path, share, "1%"}, c.flags...)
 				r := decode[advise.Result](t, weir("", append(args, "-json")...))
 				sameTotals(t, r, all)
@@ -31,7 +28,7 @@ func TestSharedAdvise(t *testing.T) {
 					t.Fatalf("%d points, %d limits, %v", len(r.Curve), len(r.Advice), r.Skipped)
 				}
 				for i, p := range r.Curve {
-					if i%3 == 0 || i == len(r.Curve)-1 || !testing.Short() {
+					if i%5 == 0 || !sampled {
 						check.Point(t, all, p, allowed, spared, r.Keys)
 					}
 				}

@@ -16,6 +16,7 @@ func TestClient(t *testing.T) {
 		{"2001:db8::1", "2001:db8::/64", "a subscriber has 64 bits"},
 		{"2001:DB8:0:1:2:3:4:5", "2001:db8:0:1::/64", "in full, capitals"},
 		{"2001:db8:0:1:2:3:4.5.6.7", "2001:db8:0:1::/64", "with IPv4 at the end"},
+		{"2001:db8:0:0:ff00::", "2001:db8::/64", "the bits behind the 64th"},
 		{"[2001:db8::1]", "2001:db8::/64", "brackets"},
 		{"[2001:db8::1]:8080", "2001:db8::/64", "brackets and a port"},
 		{"fe80::1%eth0", "fe80::/64", "a zone"},

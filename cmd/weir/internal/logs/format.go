@@ -33,14 +33,8 @@ func detect(lines [][]byte, o *Options) (f format, header bool, err error) {
 		f, err := newTable(lines[0], o.Format, t, o)
 		return f, true, err
 	}
-	var a logline.Access
-	for _, line := range lines {
-		if a.Parse(line) == nil {
-			return &accessLog{label: labelOf(&a)}, false, nil
-		}
-		if s := bytes.TrimSpace(line); s[0] == '{' && new(scanner).scan(s, nil) == nil {
-			return newObjects(labelOfObject(s), t, o), false, nil
-		}
+	if f := record(lines[0], t, o); f != nil {
+		return f, false, nil
 	}
 	if o.Format != "nginx" {
 		comma := "csv"
@@ -52,6 +46,11 @@ func detect(lines [][]byte, o *Options) (f format, header bool, err error) {
 			return f, true, nil
 		}
 	}
+	for _, line := range lines[1:] { // the first one may be broken
+		if f := record(line, t, o); f != nil {
+			return f, false, nil
+		}
+	}
 	for _, line := range lines {
 		if logline.LikeAccess(line) {
 			return &accessLog{label: "combined"}, false, nil
@@ -61,6 +60,18 @@ func detect(lines [][]byte, o *Options) (f format, header bool, err error) {
 		return nil, false, fmt.Errorf("is neither a log line of nginx nor an object: %s", logline.Show(lines[0]))
 	}
 	return nil, false, fmt.Errorf("the first lines are no log lines and no objects, and the first is no header of a table (%w)", err)
+}
+
+// record finds the format of a line that is a record, and nil if it is none that tells its format by itself.
+func record(line []byte, t stamp, o *Options) format {
+	var a logline.Access
+	if a.Parse(line) == nil {
+		return &accessLog{label: labelOf(&a)}
+	}
+	if s := bytes.TrimSpace(line); s[0] == '{' && new(scanner).scan(s, nil) == nil {
+		return newObjects(labelOfObject(s), t, o)
+	}
+	return nil
 }
 
 // An accessLog reads Common and Combined lines.

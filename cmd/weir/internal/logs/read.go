@@ -165,6 +165,9 @@ func (r *reader) begin(head [][]byte) error {
 		err = r.bind()
 	}
 	if err != nil {
+		if r.o.Hide {
+			err = errors.New(hide(err.Error()))
+		}
 		return fmt.Errorf("%s: %w", r.file.Name, err)
 	}
 	numbers := r.numbers

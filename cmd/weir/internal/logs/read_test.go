@@ -97,6 +97,7 @@ func TestFormats(t *testing.T) {
 		{"when,who\n7,a", "who", "1", Options{Format: "csv", Fields: map[string]string{"time": "when"}}, "7000000000 a 1", "csv", "a format that is told"},
 		{"\xef\xbb\xbf\n\r\ntime,key\r\n7,a\r\n", "default", "1", Options{}, "7000000000 a 1", "csv", "a byte order mark, blank lines, \\r\\n"},
 		{"\x00\x01garbage\n" + combinedLine, "client", "1", Options{}, "1136214245000000000 192.0.2.1 1", "combined", "a broken line at the top"},
+		{"time,line\n7,\"" + strings.ReplaceAll(combinedLine, `"`, `""`) + `"`, "all", "1", Options{}, "7000000000 all 1", "csv", "a table of log lines"},
 		{"time,a,b\n7,x,y", "a,b b,a", "1", Options{}, "7000000000 x y y x 1", "csv", "several fields"},
 	} {
 		row.o.Keys, row.o.Costs = keys(t, row.keys), costs(t, row.costs)
@@ -159,6 +160,11 @@ func TestErrors(t *testing.T) {
 		{"\x1f\x8b\x08garbage", "client", "1", Options{}, "-: ", false},
 	} {
 		row.o.Keys, row.o.Costs = keys(t, row.keys), costs(t, row.costs)
+		row.o.Hide = true
+		if _, _, err := all(t, strings.ReplaceAll(row.in, "hello", "SECRET"), row.o); err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q: %v", row.in, err)
+		}
+		row.o.Hide = false
 		_, _, err := all(t, row.in, row.o)
 		if err == nil || !strings.Contains(err.Error(), row.want) || errors.Is(err, ErrNoRecords) != row.none {
 			t.Errorf("%q: %v, want %q", row.in, err, row.want)

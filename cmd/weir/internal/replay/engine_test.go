@@ -3,12 +3,10 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -209,6 +207,45 @@ func TestJoint(t *testing.T) {
 	}
 }
 
+// TestNamed holds the limit that is named as the refusal against the one that package gcra names, of limits of which some
+// never refill and some are always too small.
+func TestNamed(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	texts := []string{"0/s burst 4", "1/s burst 2", "2/s burst 5", "3/m burst 5"}
+	never := 0
+	for range 300 {
+		r.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+		specs := specsOf(t, texts...)
+		records := traffic(r, 20, 2, 1e6, 3e8, 4)
+		e, err := New(specs, Options{Joint: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range records {
+			before := make([]int64, len(specs))
+			for j := range specs {
+				before[j] = e.Refused(j)
+			}
+			e.Add(&records[i])
+			both := e.limits[0].d
+			for j := range specs[1:] {
+				both = gcra.Both(both, e.limits[j+1].d)
+			}
+			for j := range specs {
+				if named := e.Refused(j) > before[j]; named != (!both.OK() && both.Limit() == specs[j].Limit) {
+					t.Fatalf("%v, cost %d: %v is named: %v; package gcra names %v", texts, records[i].Costs[0], specs[j].Limit, named, both.Limit())
+				}
+			}
+			if both.RetryAfter() == gcra.Never {
+				never++
+			}
+		}
+	}
+	if never < 100 {
+		t.Errorf("%d refusals for ever prove little", never)
+	}
+}
+
 // TestUnstored fills the table with keys that owe for ever: others are decided as never seen, and that is counted.
 func TestUnstored(t *testing.T) {
 	var records []logs.Record
@@ -254,71 +291,5 @@ func TestPurge(t *testing.T) {
 	}
 	if n := len(e.tables[0].past); n > maxPast {
 		t.Errorf("%d tallies are held", n)
-	}
-}
-
-func TestTimeline(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	for round := range 200 {
-		at := r.Int64N(1e18) - 5e17
-		mean := int64(1) << (10 + round%40)
-		tl := newTimeline(at, 1)
-		start := tl.Start.UnixNano()
-		var times []int64
-		for range 1 + r.IntN(500) {
-			bin := tl.bin(at, start)
-			tl.Requests[bin]++
-			tl.Refused[0][bin] += 3
-			times = append(times, at)
-			if at > math.MaxInt64/2 {
-				break
-			}
-			at += r.Int64N(mean)
-		}
-		bins := map[int64]int64{}
-		for _, at := range times {
-			bins[(at-start)/int64(tl.Width)]++
-		}
-		if len(tl.Requests) > MaxBins || len(tl.Requests) != len(tl.Refused[0]) {
-			t.Fatalf("%d bins", len(tl.Requests))
-		}
-		for i, n := range tl.Requests {
-			if n != bins[int64(i)] || tl.Refused[0][i] != 3*n {
-				t.Fatalf("round %d, bin %d of %v: %d, want %d", round, i, tl.Width, n, bins[int64(i)])
-			}
-			delete(bins, int64(i))
-		}
-		if len(bins) > 0 || tl.Width > narrowest && (times[len(times)-1]-start)/int64(tl.Width/2) < MaxBins {
-			t.Fatalf("round %d: %v is not the least width", round, tl.Width)
-		}
-	}
-}
-
-func TestParseSpec(t *testing.T) {
-	for _, row := range []struct{ in, name, key, cost, limit, err string }{
-		{"100/s burst 20", "", "default", "default", "100/s burst 20", ""},
-		{"all: 5/s", "", "all", "default", "5/s burst 1", ""},
-		{"gold=header:X-Api-Key,path:5/s", "gold", "header:X-Api-Key,path", "default", "5/s burst 1", ""},
-		{"client cost bytes: 5/s", "", "client", "bytes", "5/s burst 1", ""},
-		{"t=cost tokens: 5/s", "t", "default", "tokens", "5/s burst 1", ""},
-		{"cost 1: 5/s", "", "default", "1", "5/s burst 1", ""},
-		{"field:a=b: 5/s", "", "a=b", "default", "5/s burst 1", ""},
-		{": 5/s", "", "default", "default", "5/s burst 1", ""},
-		{"5/x", "", "", "", "", `limit "5/x": limit "5/x", "5/x" at byte 0`},
-		{"header:: 5/s", "", "", "", "", "names nothing"},
-		{"client cost -: 5/s", "", "", "", "", "want 1 or the name of a field"},
-		{"", "", "", "", "", "is empty"},
-		{"client:", "", "", "", "", "is empty"},
-	} {
-		s, err := ParseSpec(row.in)
-		if row.err != "" {
-			if err == nil || !strings.Contains(err.Error(), row.err) {
-				t.Errorf("%q: %v, want %q", row.in, err, row.err)
-			}
-			continue
-		}
-		if err != nil || s.Name != row.name || s.Key.String() != row.key || s.Cost.String() != row.cost || s.Limit.String() != row.limit {
-			t.Errorf("%q: %+v, %v", row.in, s, err)
-		}
 	}
 }

@@ -19,7 +19,11 @@ func Advice(r *advise.Result, s Style) string {
 	b.WriteString("input\n")
 	source(&b, &r.Input)
 	row("keys", "%s, by %s", console.Grouped(r.Keys), r.Key)
-	row("tokens", "%s, by %s; the largest request takes %s", console.Grouped(r.Tokens), r.Cost, console.Grouped(r.Largest))
+	if r.Cost == "1" {
+		row("tokens", "%s, one a request", console.Grouped(r.Tokens))
+	} else {
+		row("tokens", "%s, by %s; the largest request takes %s", console.Grouped(r.Tokens), r.Cost, console.Grouped(r.Largest))
+	}
 	row("busiest key", "%s: %s", shorten(console.Plain(r.Busiest.Key)), count(r.Busiest.Tokens, "token"))
 	row("peak second", "%s of %s at %s; of all keys %s at %s", count(r.Peak.Tokens, "token"), shorten(console.Plain(r.Peak.Key)), stamp(r.Peak.At),
 		console.Grouped(r.PeakAll.Tokens), stamp(r.PeakAll.At))
@@ -39,6 +43,9 @@ func Advice(r *advise.Result, s Style) string {
 		when(&b, r.Timeline, verdicts, s)
 	}
 	all := Notes(&r.Input)
+	if r.Refuse != "" && r.Cost != "1" {
+		all = append(all, "Costs differ, so that a larger burst can refuse more: the burst for "+r.Refuse+" satisfies the share and one token less does not, but a smaller one might by chance.")
+	}
 	if r.Spooled > 0 {
 		all = append(all, fmt.Sprintf("%s did not fit into memory and were read from a temporary file, which is gone.", count(r.Spooled, "byte")))
 	}
