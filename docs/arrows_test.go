@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"internal/logline":    {},
 	"internal/exact":      {"gcra"},
 	"internal/console":    {},
+	"internal/dice":       {},
 	"cmd/weir": {"gcra", "internal/console", "cmd/weir/internal/logs", "cmd/weir/internal/replay", "cmd/weir/internal/advise",
 		"cmd/weir/internal/text", "cmd/weir/internal/report"},
 	"cmd/weir/internal/brute":  {},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/weir-go/weir/internal/dice"
 )
 
 // BenchmarkRead reads traces from memory. One operation is the whole trace.
@@ -41,9 +43,9 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var in bytes.Buffer
 			in.WriteString(c.head)
-			d := dice(4)
+			d := dice.Dice(4)
 			for i := range rows {
-				c.line(&in, i, d.roll(c.keys))
+				c.line(&in, i, d.Roll(c.keys))
 			}
 			b.SetBytes(int64(in.Len()))
 			b.ReportAllocs()

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/weir-go/weir/internal/dice"
 )
 
 // BenchmarkReplay replays a CSV file of half a million lines; an operation is the whole file.
@@ -39,12 +41,12 @@ func BenchmarkReplay(b *testing.B) {
 // table is CSV of so many requests within an hour.
 func table(n, keys int) []byte {
 	var b bytes.Buffer
-	d := dice(5)
+	d := dice.Dice(5)
 	b.WriteString("time,client,method,path,bytes\n")
 	for i := range n {
-		k := d.roll(keys)
+		k := d.Roll(keys)
 		us := int64(i) * 3_600_000_000 / int64(n)
-		fmt.Fprintf(&b, "%d.%06d,10.%d.%d.%d,GET,/p/%d,%d\n", 1767600000+us/1e6, us%1e6, k>>16, k>>8&255, k&255, k%50, d.roll(9000))
+		fmt.Fprintf(&b, "%d.%06d,10.%d.%d.%d,GET,/p/%d,%d\n", 1767600000+us/1e6, us%1e6, k>>16, k>>8&255, k&255, k%50, d.Roll(9000))
 	}
 	return b.Bytes()
 }

@@ -11,24 +11,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weir-go/weir/internal/dice"
 )
 
 // The files in testdata are made here, from a seed: go test ./cmd/weir -run TestTestdata -update
 var update = flag.Bool("update", false, "write the generated logs to testdata")
-
-// dice is splitmix64: the same numbers on every platform and with every Go version.
-type dice uint64
-
-func (d *dice) roll(n int) int {
-	*d += 0x9e3779b97f4a7c15
-	z := uint64(*d)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(n))
-}
-
-// skewed returns a number below n, small ones far more often.
-func (d *dice) skewed(n int) int { return d.roll(d.roll(n) + 1) }
 
 // A hit is one request of a generated log.
 type hit struct {
@@ -41,16 +29,16 @@ type hit struct {
 }
 
 // hits makes requests that come in clusters.
-func hits(seed dice, n int, from time.Time) (all []hit) {
+func hits(seed dice.Dice, n int, from time.Time) (all []hit) {
 	at := from
 	for range n {
-		if seed.roll(4) > 0 {
-			at = at.Add(time.Duration(seed.roll(2000)) * time.Millisecond)
+		if seed.Roll(4) > 0 {
+			at = at.Add(time.Duration(seed.Roll(2000)) * time.Millisecond)
 		}
-		h := hit{at: at, client: fmt.Sprintf("192.0.2.%d", 1+seed.skewed(30)), method: []string{"GET", "GET", "POST"}[seed.roll(3)],
-			path: fmt.Sprintf("/p/%d", seed.skewed(9)), key: fmt.Sprintf("k%d", seed.skewed(6)), bytes: seed.skewed(9000)}
-		if seed.roll(5) == 0 {
-			h.client = fmt.Sprintf("2001:db8::%x:%x", seed.skewed(4), seed.roll(9))
+		h := hit{at: at, client: fmt.Sprintf("192.0.2.%d", 1+seed.Skewed(30)), method: []string{"GET", "GET", "POST"}[seed.Roll(3)],
+			path: fmt.Sprintf("/p/%d", seed.Skewed(9)), key: fmt.Sprintf("k%d", seed.Skewed(6)), bytes: seed.Skewed(9000)}
+		if seed.Roll(5) == 0 {
+			h.client = fmt.Sprintf("2001:db8::%x:%x", seed.Skewed(4), seed.Roll(9))
 		}
 		all = append(all, h)
 	}

@@ -15,7 +15,7 @@ const (
 
 var (
 	// ErrRange reports a time that an int64 of Unix nanoseconds does not reach.
-	ErrRange = errors.New("outside the years 1677 to 2262 (times are seconds)")
+	ErrRange = errors.New("outside the years 1677 to 2262")
 	// ErrFine reports a fraction of which something would be lost.
 	ErrFine = errors.New("finer than a nanosecond")
 )
@@ -33,7 +33,10 @@ func Instant(s []byte) (int64, error) {
 			err = errors.New("neither epoch seconds nor RFC 3339")
 		}
 	}
-	if err != nil {
+	switch {
+	case isEpoch && err == ErrRange:
+		return 0, fmt.Errorf("time %s is %w (times are seconds)", Show(s), err)
+	case err != nil:
 		return 0, fmt.Errorf("time %s is %w", Show(s), err)
 	}
 	return ns, nil

@@ -19,11 +19,11 @@ func wanted(s slot, mapped map[string]string) []string {
 	case header:
 		under := strings.ReplaceAll(s.name, "-", "_")
 		all := []string{"request.headers." + s.name, "headers." + s.name, "http_" + under, s.name, under}
-		return append(maps(mapped, name), all...)
+		return append(mapping(mapped, name), all...)
 	case field:
 		name = s.name
 	}
-	if to := maps(mapped, name); to != nil {
+	if to := mapping(mapped, name); to != nil {
 		return to // and nothing else: its owner said so
 	}
 	if s.kind == field && s.name != "bytes" {
@@ -32,7 +32,8 @@ func wanted(s slot, mapped map[string]string) []string {
 	return names[name]
 }
 
-func maps(mapped map[string]string, name string) []string {
+// mapping is what the owner of the input calls a name, if anything.
+func mapping(mapped map[string]string, name string) []string {
 	if to, ok := mapped[name]; ok {
 		return []string{to}
 	}
@@ -41,7 +42,7 @@ func maps(mapped map[string]string, name string) []string {
 
 // times returns the names under which an input may hold its time.
 func times(mapped map[string]string) []string {
-	if to := maps(mapped, "time"); to != nil {
+	if to := mapping(mapped, "time"); to != nil {
 		return to
 	}
 	return names["time"]

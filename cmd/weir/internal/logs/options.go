@@ -29,7 +29,7 @@ type Position struct {
 	Size  int64 // bytes of all files; 0 if that cannot be known
 }
 
-// Formats lists what Options.Format may be.
+// formats are what Options.Format may be.
 var formats = []string{"auto", "combined", "common", "nginx", "caddy", "envoy", "json", "csv", "tsv"}
 
 // Formats returns the names of the formats.
