@@ -346,6 +346,25 @@ func TestInput(t *testing.T) {
 	}
 }
 
+// What an advice left out or could not do is told.
+func TestAdviceNotes(t *testing.T) {
+	r := inputNamed(t, "cost").advise(t)
+	r.Skipped, r.Spooled, r.LeftOut = []string{"1/d", "2/d"}, 12345, 7
+	page, err := Advice(r, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := read(t, page)
+	for _, want := range []string{"Rates left out: 1/d, 2/d.", "the burst for 0.1% satisfies the share", "12 345 bytes did not fit"} {
+		if !strings.Contains(root.one(t, ".notes").clean(), want) {
+			t.Errorf("%q is not in %q", want, root.one(t, ".notes").clean())
+		}
+	}
+	if facts := stats(root.one(t, ".facts")); !strings.HasPrefix(facts["left out"], "7 requests") || facts["tokens"] != grouped(r.Tokens)+" by cost, at most "+grouped(r.Largest)+" at once" {
+		t.Errorf("the facts are %q", facts)
+	}
+}
+
 // The policy lets the page's own style through and nothing else.
 func TestPolicy(t *testing.T) {
 	page := inputNamed(t, "one").page(t)

@@ -186,13 +186,9 @@ func inputs(t *testing.T) []input {
 		{name: "hostile", file: put("<b>&'\"evil\u202e.csv", hostile()), limits: []string{"1/h"}},
 		{name: "hostile-advise", file: filepath.Join(dir, "<b>&'\"evil\u202e.csv"), refuse: "1%"},
 	}
-	traces := filepath.Join("..", "..", "..", "..", "..", "shared", "traces")
-	if dir := os.Getenv("WEIR_TRACES"); dir != "" {
-		traces = dir
-	}
-	if _, err := os.Stat(traces); err != nil {
-		t.Logf("recorded traffic is not looked at: %v", err)
-		return all
+	traces := recorded()
+	if traces == "" {
+		return all // TestRecorded says so
 	}
 	web := filepath.Join(traces, "web-2015-combined.log")
 	return append(all,
@@ -201,6 +197,26 @@ func inputs(t *testing.T) []input {
 		input{name: "llm", file: filepath.Join(traces, "llm-2023-code.csv"), refuse: "0.1%"},
 		input{name: "web-paths", file: web, key: "client,path", limits: []string{"1/m burst 3", "path: 1/m burst 2"}},
 	)
+}
+
+// recorded is where recorded traffic is: beside the checkout, or where WEIR_TRACES says. It is "" for nowhere.
+func recorded() string {
+	for _, dir := range []string{os.Getenv("WEIR_TRACES"), "../../../../../shared/traces"} {
+		if _, err := os.Stat(filepath.Join(dir, "web-2015-combined.log")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// Where there is recorded traffic, it is among what all tests look at.
+func TestRecorded(t *testing.T) {
+	if recorded() == "" {
+		t.Skip("recorded traffic is not beside this checkout, nor where WEIR_TRACES says")
+	}
+	for _, name := range []string{"nasa", "web", "llm", "web-paths"} {
+		check(t, inputNamed(t, name).page(t))
+	}
 }
 
 // traffic is of keys that come in bursts, a few of them most of the time.

@@ -123,8 +123,15 @@ func Advice(r *advise.Result, o Options) ([]byte, error) {
 		p.Table, p.Delays = bursts(r), delays(r)
 	}
 	p.when(r.Timeline, names)
+	say := func(text string) { p.Notes = append(p.Notes, note{Text: text}) }
+	if len(r.Skipped) > 0 {
+		say("Rates left out: " + strings.Join(r.Skipped, ", ") + ". Their bursts are beyond what a limit of that rate counts exactly.")
+	}
+	if r.Refuse != "" && r.Cost != "1" {
+		say("Costs differ, so that a larger burst can refuse more: the burst for " + r.Refuse + " satisfies the share and one token less does not, but a smaller one might by chance.")
+	}
 	if r.Spooled > 0 {
-		p.Notes = append(p.Notes, note{Text: count(r.Spooled, "byte") + " did not fit into memory and were read from a temporary file, which is gone."})
+		say(count(r.Spooled, "byte") + " did not fit into memory and were read from a temporary file, which is gone.")
 	}
 	return p.render()
 }
