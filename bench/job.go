@@ -10,6 +10,8 @@ import (
 
 	"github.com/weir-go/weir/clock"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/console"
+	"github.com/weir-go/weir/internal/exact"
 )
 
 // keyed is what the main job asks of a limiter.
@@ -30,7 +32,7 @@ type between struct{ from, to time.Duration }
 
 // A job limits keys 0 to keys−1. Its phases run one after another: fill, decide, audit.
 type job struct {
-	spec
+	exact.Spec
 	limit    gcra.Limit
 	keys     int
 	duration time.Duration
@@ -66,8 +68,8 @@ type worker struct {
 // work does the main job, and before it the same with one key under a limit that refills next to nothing and is not used
 // up: there every token is accounted for, so that a charge which a race has lost cannot hide in a refill.
 func (p *program) work(o options) (report, error) {
-	progress := newProgress(p.stderr)
-	defer progress.done()
+	progress := console.NewProgress(p.stderr)
+	defer progress.Done()
 	brief := min(o.duration/10, 300*time.Millisecond)
 	hot, err := p.newJob(options{keys: 1, duration: brief, limit: gcra.PerSecond(1).Burst(1_000_000_000)})
 	if err != nil {
@@ -86,12 +88,12 @@ func (p *program) work(o options) (report, error) {
 }
 
 func (p *program) newJob(o options) (*job, error) {
-	s, err := specOf(o.limit)
+	s, err := exact.SpecOf(o.limit)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{spec: s, limit: o.limit, keys: o.keys, duration: o.duration, clk: clock.System(), counter: newCounter()}
-	j.cost = int(max(min(j.start, mostCost), 1))
+	j := &job{Spec: s, limit: o.limit, keys: o.keys, duration: o.duration, clk: clock.System(), counter: newCounter()}
+	j.cost = int(max(min(j.Start, mostCost), 1))
 	j.filled = make([]between, (j.keys+block-1)/block)
 	for i := range runtime.GOMAXPROCS(0) {
 		// The same keys in every run: only the machine differs.
@@ -101,7 +103,7 @@ func (p *program) newJob(o options) (*job, error) {
 }
 
 // do makes the limiter and runs the phases.
-func (j *job) do(p *program, progress *progress) {
+func (j *job) do(p *program, progress *console.Progress) {
 	before := heap()
 	j.made.from = j.clk.Now()
 	j.limiter = p.keyed(j.limit, j.clk)
@@ -115,7 +117,7 @@ func (j *job) do(p *program, progress *progress) {
 	j.run(progress, "deciding", func(w *worker) { w.decide(j.decided.from + j.duration) })
 	j.decided.to = j.clk.Now()
 	if j.keys > block {
-		progress.say("auditing %s keys", grouped(int64(j.keys)))
+		progress.Say("auditing %s keys", console.Grouped(int64(j.keys)))
 	}
 	j.audit()
 }
@@ -130,7 +132,7 @@ func heap() int64 {
 }
 
 // run lets all workers do the same at once, and tells how far they are.
-func (j *job) run(progress *progress, what string, do func(*worker)) {
+func (j *job) run(progress *console.Progress, what string, do func(*worker)) {
 	var wg sync.WaitGroup
 	for _, w := range j.workers {
 		w.done.Store(0)
@@ -141,7 +143,7 @@ func (j *job) run(progress *progress, what string, do func(*worker)) {
 		wg.Wait()
 		close(ended)
 	}()
-	tick := time.NewTicker(progress.every)
+	tick := time.NewTicker(progress.Every)
 	defer tick.Stop()
 	for start := time.Now(); ; {
 		select {
@@ -154,7 +156,7 @@ func (j *job) run(progress *progress, what string, do func(*worker)) {
 			done += w.done.Load()
 		}
 		t := time.Since(start)
-		progress.say("%s: %s in %.1f s, %s a second", what, grouped(done), t.Seconds(), grouped(int64(float64(done)/t.Seconds())))
+		progress.Say("%s: %s in %.1f s, %s a second", what, console.Grouped(done), t.Seconds(), console.Grouped(int64(float64(done)/t.Seconds())))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/console"
 )
 
 // A jobReport counts tokens where it says granted, refused or permitted: over the whole run, each key's first request
@@ -89,7 +90,7 @@ func newJobReport(o options, j, hot *job) *jobReport {
 	for _, w := range j.workers {
 		r.MachinePause = max(r.MachinePause, int64(float64(w.pause)*unit))
 	}
-	if !j.unlimited {
+	if !j.Unlimited {
 		each := int64(j.limit.Within(j.window()))
 		n := int64(math.MaxInt64)
 		if each <= n/int64(j.keys) {
@@ -119,28 +120,28 @@ func (r *jobReport) text() string {
 	}
 	share := func(part, whole int64) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
 
-	row("keys", grouped(int64(r.Keys)), "%v; %d goroutines", r.Limit, r.Goroutines)
-	row("decisions/s", grouped(r.DecisionsPerSecond), "%s in %.2f s, %.1f %% granted",
-		grouped(r.Decisions), r.Seconds, share(r.DecisionsGranted, r.Decisions))
+	row("keys", console.Grouped(int64(r.Keys)), "%v; %d goroutines", r.Limit, r.Goroutines)
+	row("decisions/s", console.Grouped(r.DecisionsPerSecond), "%s in %.2f s, %.1f %% granted",
+		console.Grouped(r.Decisions), r.Seconds, share(r.DecisionsGranted, r.Decisions))
 	row("latency p50", ns(r.Latency.P50), "of 1 decision in %d, with one reading of the %s (%.0f ns)",
 		r.LatencyOneIn, r.Counter, r.CounterOverhead)
 	row("        p99", ns(r.Latency.P99), "")
 	row("        p99.9", ns(r.Latency.P999), "")
 	row("        max", ns(r.Latency.Max), "")
 	if r.Permitted == nil {
-		row("tokens granted", grouped(r.Granted), "and permitted without end")
+		row("tokens granted", console.Grouped(r.Granted), "and permitted without end")
 	} else {
-		row("tokens granted", grouped(r.Granted), "%.1f %% of the %s that L1 permits", share(r.Granted, *r.Permitted), grouped(*r.Permitted))
+		row("tokens granted", console.Grouped(r.Granted), "%.1f %% of the %s that L1 permits", share(r.Granted, *r.Permitted), console.Grouped(*r.Permitted))
 	}
-	row("tokens refused", grouped(r.Refused), "")
+	row("tokens refused", console.Grouped(r.Refused), "")
 	if r.BytesPerKey == nil {
 		row("bytes per key", "none", "no key is remembered")
 	} else {
-		row("bytes per key", fmt.Sprintf("%.1f", *r.BytesPerKey), "%s keys remembered after the inserts", grouped(int64(r.Remembered)))
+		row("bytes per key", fmt.Sprintf("%.1f", *r.BytesPerKey), "%s keys remembered after the inserts", console.Grouped(int64(r.Remembered)))
 	}
 	row("longest insert", ns(r.LongestInsert), "p50 %s, p99.9 %s; %s inserts in %.2f s",
-		ns(r.Insert.P50), ns(r.Insert.P999), grouped(int64(r.Insert.Samples)), r.InsertSeconds)
-	row("hot key/s", grouped(r.HotPerSecond), "decisions on one key, by all goroutines")
+		ns(r.Insert.P50), ns(r.Insert.P999), console.Grouped(int64(r.Insert.Samples)), r.InsertSeconds)
+	row("hot key/s", console.Grouped(r.HotPerSecond), "decisions on one key, by all goroutines")
 	row("machine", ns(r.MachinePause), "longest pause of an empty loop: part of any max and longest above")
 	if len(r.Violations) == 0 {
 		row("laws", "hold", "window, conservation and presence, for each key")
@@ -151,7 +152,7 @@ func (r *jobReport) text() string {
 	return b.String()
 }
 
-func ns(n int64) string { return short(time.Duration(n)) }
+func ns(n int64) string { return console.Short(time.Duration(n)) }
 
 // cpu is the processor's name where it can be had for nothing.
 func cpu() string {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/weir-go/weir/bench/trace"
 	"github.com/weir-go/weir/gcra"
+	"github.com/weir-go/weir/internal/console"
+	"github.com/weir-go/weir/internal/exact"
 	"github.com/weir-go/weir/shard"
 )
 
@@ -37,14 +39,14 @@ func (p *program) replay(o options) (report, error) {
 	if err != nil {
 		return nil, err // it names the file
 	}
-	s, err := specOf(o.limit)
+	s, err := exact.SpecOf(o.limit)
 	if err != nil {
 		return nil, err
 	}
 	clk := recorded(t.Records[0].Time)
-	limiter, exact := p.traced(o.limit, &clk), newModel(s, t.Records[0].Time)
-	progress := newProgress(p.stderr)
-	defer progress.done()
+	limiter, model := p.traced(o.limit, &clk), exact.New(s, t.Records[0].Time)
+	progress := console.NewProgress(p.stderr)
+	defer progress.Done()
 
 	r := newReplayReport(o, t)
 	told := time.Now()
@@ -52,15 +54,15 @@ func (p *program) replay(o options) (report, error) {
 		clk = recorded(record.Time)
 		d := limiter.Take(record.Key, record.Cost)
 		r.count(record, d)
-		if got, want := answerOf(d), exact.take(record.Key, record.Time, record.Cost); got != want || d.OK() != (want.err == nil) {
+		if got, want := exact.AnswerOf(d), model.Take(record.Key, record.Time, record.Cost); got != want || d.OK() != (want.Err == nil) {
 			r.disagree(record, got, want)
 		}
 		if i%sweepEvery == sweepEvery-1 {
 			limiter.Sweep()
 		}
-		if i%256 == 0 && time.Since(told) >= progress.every {
+		if i%256 == 0 && time.Since(told) >= progress.Every {
 			told = time.Now()
-			progress.say("deciding: %s of %s records", grouped(int64(i)), grouped(int64(len(t.Records))))
+			progress.Say("deciding: %s of %s records", console.Grouped(int64(i)), console.Grouped(int64(len(t.Records))))
 		}
 	}
 	r.Forgotten = limiter.Stats().Forgotten
@@ -147,11 +149,11 @@ func (r *replayReport) count(record trace.Record, d gcra.Decision) {
 	}
 }
 
-func (r *replayReport) disagree(record trace.Record, got, want answer) {
+func (r *replayReport) disagree(record trace.Record, got, want exact.Answer) {
 	r.Disagreements++
 	if len(r.Disagreed) < mostShown {
 		r.Disagreed = append(r.Disagreed, fmt.Sprintf("line %d, key %s, cost %d: %v; the model: %v",
-			record.Line, plain(record.Key), record.Cost, got, want))
+			record.Line, console.Plain(record.Key), record.Cost, got, want))
 	}
 }
 
@@ -173,9 +175,9 @@ func (r *replayReport) text() string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s "+format+"\n", append([]any{name}, args...)...)
 	}
-	number := func(n int) string { return grouped(int64(n)) }
+	number := func(n int) string { return console.Grouped(int64(n)) }
 
-	row("trace", "%s", plain(r.Trace))
+	row("trace", "%s", console.Plain(r.Trace))
 	row("", "%v", r.source)
 	row("", "%s to %s", r.First.Format(time.RFC3339), r.Last.Format(time.RFC3339))
 	for _, f := range r.Broken.Lines[:min(len(r.Broken.Lines), mostShown)] {
@@ -196,10 +198,10 @@ func (r *replayReport) text() string {
 		fmt.Fprintln(&b, "most refused keys")
 	}
 	for _, k := range r.MostRefused {
-		row("", "%s: refused %s of %s", plain(k.Key), number(k.Refused), number(k.Requests))
+		row("", "%s: refused %s of %s", console.Plain(k.Key), number(k.Refused), number(k.Requests))
 	}
 	if r.Disagreements == 0 {
-		row("model", "agrees in all %s decisions; keys were forgotten %s times", number(r.Requests), grouped(r.Forgotten))
+		row("model", "agrees in all %s decisions; keys were forgotten %s times", number(r.Requests), console.Grouped(r.Forgotten))
 	} else {
 		row("model", "disagrees in %s decisions", number(r.Disagreements))
 	}
@@ -211,5 +213,5 @@ func (r *replayReport) faults() []string {
 		return nil
 	}
 	return append(slices.Clone(r.Disagreed),
-		fmt.Sprintf("%s of %s decisions are not the exact model's", grouped(int64(r.Disagreements)), grouped(int64(r.Requests))))
+		fmt.Sprintf("%s of %s decisions are not the exact model's", console.Grouped(int64(r.Disagreements)), console.Grouped(int64(r.Requests))))
 }

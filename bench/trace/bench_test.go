@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/weir-go/weir/internal/dice"
 )
 
 // BenchmarkRead reads traces from memory. One operation is the whole trace.
@@ -35,15 +37,15 @@ func BenchmarkRead(b *testing.B) {
 		}, false},
 		{"format=combined/keys=10k/order=sorted", "", 10_000, func(b *bytes.Buffer, i, key int) {
 			fmt.Fprintf(b, "10.0.%d.%d - - [%s] \"GET /index.html HTTP/1.1\" 200 5120 \"-\" \"Mozilla/5.0 (X11; Linux x86_64)\"\n",
-				key/250, key%250, time.Unix(start, int64(i)*1e6).UTC().Format(logTime))
+				key/250, key%250, time.Unix(start, int64(i)*1e6).UTC().Format("02/Jan/2006:15:04:05 -0700"))
 		}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var in bytes.Buffer
 			in.WriteString(c.head)
-			d := dice(4)
+			d := dice.Dice(4)
 			for i := range rows {
-				c.line(&in, i, d.roll(c.keys))
+				c.line(&in, i, d.Roll(c.keys))
 			}
 			b.SetBytes(int64(in.Len()))
 			b.ReportAllocs()

@@ -90,7 +90,7 @@ func logAgain(t *testing.T, data []byte) []Record {
 		if m == nil {
 			t.Fatalf("line %d: %q", i+1, line)
 		}
-		at, err := time.Parse(logTime, string(m[2]))
+		at, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(m[2]))
 		if err != nil {
 			t.Fatal(err)
 		}

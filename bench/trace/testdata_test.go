@@ -9,41 +9,28 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weir-go/weir/internal/dice"
 )
 
 // The files in testdata are made here, from a seed: go test ./bench/trace -run TestTestdata -update
 var update = flag.Bool("update", false, "write the generated traces to testdata")
-
-// dice is splitmix64: the same numbers on every platform and with every Go version.
-type dice uint64
-
-// roll returns a number below n. The bias of the remainder is harmless here.
-func (d *dice) roll(n int) int {
-	*d += 0x9e3779b97f4a7c15
-	z := uint64(*d)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(n))
-}
-
-// skewed returns a number below n, small ones far more often.
-func (d *dice) skewed(n int) int { return d.roll(d.roll(n) + 1) }
 
 const start = 1_767_600_000 // 2026-01-05T08:00:00Z, a Monday
 
 // smallCSV has 400 requests of up to 24 users in 10 minutes: epoch seconds with fractions of any length, costs.
 func smallCSV() []byte {
 	var b bytes.Buffer
-	d := dice(1)
+	d := dice.Dice(1)
 	b.WriteString("time,key,cost\n")
 	at := int64(start) * 1e6 // microseconds
 	for range 400 {
-		at += int64(d.roll(3_000_000))
-		if d.roll(4) > 0 { // requests come in clusters
+		at += int64(d.Roll(3_000_000))
+		if d.Roll(4) > 0 { // requests come in clusters
 			at -= at % 1000
 		}
 		s := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%06d", at/1e6, at%1e6), "0"), ".")
-		fmt.Fprintf(&b, "%s,user-%02d,%d\n", s, d.skewed(24), 1+d.skewed(50))
+		fmt.Fprintf(&b, "%s,user-%02d,%d\n", s, d.Skewed(24), 1+d.Skewed(50))
 	}
 	return b.Bytes()
 }
@@ -52,17 +39,17 @@ func smallCSV() []byte {
 // record comes late.
 func rfc3339CSV() []byte {
 	var b bytes.Buffer
-	d := dice(2)
+	d := dice.Dice(2)
 	b.WriteString("Key,Method,Time\n")
 	zones := []*time.Location{time.UTC, time.FixedZone("", 3600), time.FixedZone("", -8*3600), time.FixedZone("", 5*3600+1800)}
 	at := time.Unix(start, 0)
 	for line := 2; line <= 201; line++ {
-		at = at.Add(time.Duration(d.roll(2_000_000_000)))
-		stamp := at.In(zones[d.roll(len(zones))])
+		at = at.Add(time.Duration(d.Roll(2_000_000_000)))
+		stamp := at.In(zones[d.Roll(len(zones))])
 		if line%10 == 5 {
 			stamp = stamp.Add(-5 * time.Second)
 		}
-		key := fmt.Sprintf("api/%c", 'a'+d.skewed(12))
+		key := fmt.Sprintf("api/%c", 'a'+d.Skewed(12))
 		switch line {
 		case 40:
 			fmt.Fprintf(&b, "\"%s,GET,%s\n", key, stamp.Format(time.RFC3339Nano)) // the quote stays open
@@ -71,7 +58,7 @@ func rfc3339CSV() []byte {
 		case 150:
 			fmt.Fprintf(&b, "%s,%s\n", key, stamp.Format(time.RFC3339Nano)) // a field short
 		default:
-			fmt.Fprintf(&b, "%s,%s,%s\n", key, []string{"GET", "PUT"}[d.roll(2)], stamp.Format(time.RFC3339Nano))
+			fmt.Fprintf(&b, "%s,%s,%s\n", key, []string{"GET", "PUT"}[d.Roll(2)], stamp.Format(time.RFC3339Nano))
 		}
 	}
 	return b.Bytes()
@@ -96,21 +83,21 @@ func combinedLog() []byte {
 	users := []string{"-", "-", "-", "-", "ann", "o [x] y", `bob [01/Jan/1999:00:00:00 +0000] \"GET`}
 	agents := []string{"Mozilla/5.0 (X11; Linux x86_64)", "curl/8.9.1", "-", `\"quoted\" [agent] 200`}
 	var b bytes.Buffer
-	d := dice(3)
+	d := dice.Dice(3)
 	at := time.Unix(start, 0).In(time.FixedZone("", 3600))
 	for range 300 {
-		at = at.Add(time.Duration(d.roll(6)) * time.Second)
-		client := fmt.Sprintf("192.0.2.%d", 1+d.skewed(40))
-		if d.roll(20) == 0 {
+		at = at.Add(time.Duration(d.Roll(6)) * time.Second)
+		client := fmt.Sprintf("192.0.2.%d", 1+d.Skewed(40))
+		if d.Roll(20) == 0 {
 			client = "2001:db8::1"
 		}
-		request := fmt.Sprintf(`GET %s HTTP/1.1" 200 %d`, pages[d.skewed(len(pages))], 500+d.roll(20_000))
-		if d.roll(6) == 0 {
-			request = hostile[d.roll(len(hostile))]
+		request := fmt.Sprintf(`GET %s HTTP/1.1" 200 %d`, pages[d.Skewed(len(pages))], 500+d.Roll(20_000))
+		if d.Roll(6) == 0 {
+			request = hostile[d.Roll(len(hostile))]
 		}
-		fmt.Fprintf(&b, "%s - %s [%s] \"%s", client, users[d.roll(len(users))], at.Format(logTime), request)
-		if d.roll(10) > 0 { // else a Common line
-			fmt.Fprintf(&b, ` "-" "%s"`, agents[d.roll(len(agents))])
+		fmt.Fprintf(&b, "%s - %s [%s] \"%s", client, users[d.Roll(len(users))], at.Format("02/Jan/2006:15:04:05 -0700"), request)
+		if d.Roll(10) > 0 { // else a Common line
+			fmt.Fprintf(&b, ` "-" "%s"`, agents[d.Roll(len(agents))])
 		}
 		b.WriteByte('\n')
 	}

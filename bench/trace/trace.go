@@ -47,6 +47,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/weir-go/weir/internal/logline"
 )
 
 // The values of Trace.Format.
@@ -54,6 +56,10 @@ const (
 	CSV      = "csv"
 	Combined = "combined"
 )
+
+// MaxLine is the longest line, in bytes without its end, that is read. A longer one is broken, and the next line is read as
+// usual: no line can take the memory of the process.
+const MaxLine = logline.MaxLine
 
 // MaxFaults is how many broken lines a Trace describes. It counts all of them.
 const MaxFaults = 1000
@@ -154,7 +160,7 @@ func count(n int, what string) string {
 type parser func(line []byte) (at int64, key []byte, cost int, err error)
 
 func read(r io.Reader) (*Trace, error) {
-	in, err := open(r)
+	in, err := logline.Open(r)
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +169,12 @@ func read(r io.Reader) (*Trace, error) {
 	var parse parser
 	var latest int64
 	for {
-		line, err := in.next()
+		line, err := in.Next()
 		if err == io.EOF {
 			return t.finish()
 		}
 		t.Lines++
-		if long, ok := err.(*longLine); ok {
+		if long, ok := err.(*logline.LongLine); ok {
 			t.fault(long)
 			continue
 		}
@@ -245,7 +251,7 @@ func detect(line []byte) (string, parser, error) {
 	if err == nil {
 		return CSV, c.parse, nil
 	}
-	if likeLog(line) { // one broken line at the top must not cost the log
+	if logline.LikeAccess(line) { // one broken line at the top must not cost the log
 		return Combined, parseCombined, nil
 	}
 	return "", nil, fmt.Errorf("neither a Combined log line nor a CSV header: %w", err)
