@@ -26,7 +26,7 @@ weir COMMAND -help tells more.
 
 const exitHelp = `
 Results go to stdout, progress and complaints to stderr. The exit code is 0 if all went well, 1 if the input cannot be read
-(or, with -strict, has broken lines), 2 if the command line is wrong.
+or the page not be written (or, with -strict, if lines are broken), 2 if the command line is wrong.
 `
 
 const replayHelp = `weir replay decides recorded traffic in its own time and tells what limits would have refused.
@@ -35,7 +35,8 @@ const replayHelp = `weir replay decides recorded traffic in its own time and tel
 
 A LIMIT is a rate and a burst, perhaps step and start: see weir parse. What stands before its colon says what it applies to,
 where that is not -key and -cost: "client: 10/s burst 20", "all: 500/s", "client cost bytes: 1000000/s burst 5000000".
-Several limits stand side by side, each with its own decisions, or with -joint decide together: all or none.
+Several limits stand side by side, each with its own decisions, or with -joint decide together: all or none. With -html the
+result is also a page to look at, mail or print: one file, without script or network.
 
 Examples:
 
@@ -52,12 +53,13 @@ const adviseHelp = `weir advise finds limits that fit recorded traffic.
 
 For each rate it tells the smallest burst that refuses nothing, to all keys and to most of them, and with -refuse or
 -refuse-keys the one that refuses at most that. It recommends two or three limits with what each would have done, and tells
-how long requests would wait if they did (outbound).
+how long requests would wait if they did (outbound). With -html the result is also a page to look at, mail or print: one file,
+without script or network; with -anonymize it names no key and no file.
 
 Examples:
 
   weir advise access.log
-  weir advise -refuse 0.1% access.log
+  weir advise -refuse 0.1% -html report.html access.log
   weir advise -refuse-keys 1% -rate 30/m,1/s,2/s access.log
   weir advise -key tenant -cost tokens -json requests.csv
   weir advise -key all -ascii envoy.json
