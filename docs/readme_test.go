@@ -172,27 +172,39 @@ func runBlocks(t *testing.T, setup block, document string) {
 	}
 }
 
-// TestGuideCommands runs the guide's commands, in the checkout. They print what
-// the text block that follows them says, and perhaps more lines.
+// TestGuideCommands runs the commands of the guide and of README, in the
+// checkout. They print what the text block that follows them says, and perhaps
+// more lines. What README says to do first is done elsewhere: by the gate, and by
+// TestReadme.
 func TestGuideCommands(t *testing.T) {
-	var printed []string // since the last text block
-	for _, b := range blocks(t, guide, "sh", "text") {
-		if strings.HasPrefix(b.text, "go ") {
-			for command := range strings.Lines(b.text) {
-				out := goTool(t, root, words(t, command)...)
-				printed = slices.AppendSeq(printed, strings.SplitSeq(out, "\n"))
+	for _, document := range []string{guide, readme} {
+		ran := 0
+		var printed []string // since the last text block
+		for _, b := range blocks(t, document, "sh", "text") {
+			if strings.HasPrefix(b.text, "go ") {
+				for command := range strings.Lines(b.text) {
+					if document == readme && !strings.Contains(command, "./cmd/") {
+						continue
+					}
+					out := goTool(t, root, words(t, command)...)
+					printed = slices.AppendSeq(printed, strings.SplitSeq(out, "\n"))
+					ran++
+				}
+				continue
 			}
-			continue
-		}
-		for want := range strings.Lines(b.text) {
-			want = strings.TrimSuffix(want, "\n")
-			i := slices.Index(printed, want)
-			if i < 0 {
-				t.Fatalf("%s:%d: %q is not printed, or before the lines above it", guide, b.line, want)
+			for want := range strings.Lines(b.text) {
+				want = strings.TrimSuffix(want, "\n")
+				i := slices.Index(printed, want)
+				if i < 0 {
+					t.Fatalf("%s:%d: %q is not printed, or before the lines above it", document, b.line, want)
+				}
+				printed = printed[i+1:]
 			}
-			printed = printed[i+1:]
+			printed = nil
 		}
-		printed = nil
+		if ran == 0 {
+			t.Errorf("%s has no command to run", document)
+		}
 	}
 }
 
