@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,3 +46,34 @@ func startOf(limit gcra.Limit) int {
 
 // AskAlways makes the limiter remember no refusal.
 func (l *Limiter) AskAlways() { l.memory.off = true }
+
+// A careless processor lets go-redis send a command again.
+type careless struct{ processor }
+
+func (c careless) Process(ctx context.Context, cmd redis.Cmder) error {
+	return c.processor.Process(ctx, cmd.(command).Cmd)
+}
+
+// Careless makes the limiter one that is charged twice.
+func (l *Limiter) Careless() { l.on = careless{l.on} }
+
+// A counter counts what is sent.
+type counter struct {
+	processor
+	n *atomic.Int64
+}
+
+func (c counter) Process(ctx context.Context, cmd redis.Cmder) error {
+	c.n.Add(1)
+	return c.processor.Process(ctx, cmd)
+}
+
+// Count returns how many commands the limiter has sent since it was called first.
+func (l *Limiter) Count() int64 {
+	c, ok := l.on.(counter)
+	if !ok {
+		c = counter{l.on, new(atomic.Int64)}
+		l.on = c
+	}
+	return c.n.Load()
+}
