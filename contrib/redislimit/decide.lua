@@ -100,8 +100,9 @@ local function load(i)
     if k.since - now <= k.bound then t = k.since else k.since = now end
   end
   local w, r, at, id = 0, 0, -1, k.id
-  local v = redis.call('GET', k.key)
+  local v = redis.pcall('GET', k.key)
   k.stamp = stamp
+  if type(v) == 'table' then return nil, v end -- WRONGTYPE
   if v then
     w, r, at, k.stamp, id = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
     if not id or id ~= k.id and not parse(id) then
