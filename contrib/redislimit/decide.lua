@@ -99,6 +99,7 @@ local function load(i)
     -- little, and nothing refills meanwhile; a lot, and that clock is gone.
     if k.chain ~= '' and k.since - now <= k.bound then t = k.since else k.since = now end
   end
+  local w, r, at, id = 0, 0, -1, k.id
   local v = redis.pcall('GET', k.key)
   k.stamp = stamp
   if type(v) == 'table' then return nil, v end -- WRONGTYPE
