@@ -47,14 +47,23 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 		stamp = newStamp()
 	}
 	keys := make([]string, len(q.of))
-	argv := append(make([]any, 0, 6+len(q.of)*argsPerKey), q.op, stamp, q.a, q.b, q.c)
+	argv := append(make([]any, 0, 6+len(q.of)*argsPerKey), q.op, stamp)
+	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
 		c := &q.of[i]
 		if q.decides() {
 			c.due = c.l.owing.begin(c.l, c.g, c.key)
 		}
 		keys[i] = c.name()
-		argv = c.g.args(argv, c.cost, c.due.time)
+		argv = c.g.args(argv, c.cost)
+		tailed = tailed || c.due.tokens > 0 || c.g.earlier() != ""
+	}
+	if tailed {
+		argv = append(argv, q.a, q.b, q.c)
+		for _, c := range q.of {
+			w, r := c.due.time.texts()
+			argv = append(argv, c.g.earlier(), w, r)
+		}
 	}
 	if l.virtual != nil {
 		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))

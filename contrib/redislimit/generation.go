@@ -111,16 +111,18 @@ func (g *generation) learn(since, now int64) {
 	}
 }
 
-// args appends what the script is told of one key: a cost of so many tokens, and
-// what a local limiter charged for it meanwhile.
-func (g *generation) args(argv []any, cost, owed span) []any {
-	chain := g.chain
-	if g.settled.Load() {
-		chain = ""
-	}
+// args appends what the script is told of one key: a cost of so many tokens.
+func (g *generation) args(argv []any, cost span) []any {
 	cw, cr := cost.texts()
-	ow, owr := owed.texts()
-	return append(append(append(argv, g.fixed[:5]...), strconv.FormatInt(g.since.Load(), 10), chain, g.fixed[5]), cw, cr, ow, owr)
+	return append(append(append(argv, g.fixed[:5]...), strconv.FormatInt(g.since.Load(), 10), g.fixed[5]), cw, cr)
+}
+
+// earlier returns the chain, as long as it is needed.
+func (g *generation) earlier() string {
+	if g.settled.Load() {
+		return ""
+	}
+	return g.chain
 }
 
 // fix makes what is the same in every call.

@@ -20,7 +20,7 @@ var decide string
 
 // prelude reads the time: Redis' own, in µs since 2025.
 const prelude = `local t = redis.call('TIME')
-local now, forever = (t[1] - 1735689600) * 1000000 + t[2], false
+local now, forever, extra = (t[1] - 1735689600) * 1000000 + t[2], false, 0
 `
 
 // A script is a Lua text, and the name under which a server keeps it.
@@ -126,14 +126,18 @@ const (
 	head   = 4 // of an answer
 	perKey = 4
 	booked = 5
+	brief  = 5 // all of an answer, the short way
 
-	argsPerKey = 12
+	argsPerKey = 12 // at most
 )
 
 func parseAnswer(got []any, keys int) (*answer, error) {
 	if keys == 0 && len(got) == 2 { // to "time"
 		now, _ := got[1].(int64)
 		return &answer{ok: true, now: now}, nil
+	}
+	if len(got) == brief && keys == 1 {
+		got = []any{got[0], got[1], int64(0), int64(0), got[1], got[2], got[3], got[4]}
 	}
 	short := len(got) == head+keys*perKey
 	if !short && len(got) != head+keys*(perKey+booked) {
