@@ -7,7 +7,7 @@
 -- A limit is its text m:d:burst:step; a step of -1 is a clock that stands at 0, for
 -- rate 0, and m = 0 is no limit at all.
 --
--- ARGV: operation, stamp; for each key: limit, d, step, fill w, fill r, since, bound,
+-- ARGV: operation, stamp; for each key: limit, d, step, fill w, fill r, "since bound",
 -- cost w, cost r; and if anything of it is needed: a, b, c, for each key: chain, owed
 -- w, owed r.
 -- Answer: 1 or 0, now, tokens granted, delay; for each key: since, what is missing
@@ -21,25 +21,25 @@ local floor = math.floor
 
 -- The way of nearly all decisions, before anything else is even defined: one key, of
 -- this limit, and nothing that is unusual. It decides as the rest does.
-if #ARGV == 11 + extra and (op == 'take' or op == 'peek') then
+if #ARGV == 10 + extra and (op == 'take' or op == 'peek') then
   local key, id, step, t = KEYS[1], ARGV[3], ARGV[5] + 0, now
   local w, r, at, s, of = 0, 0, 0, stamp, id
   local v = redis.pcall('GET', key)
   if v then
     if type(v) == 'string' then
-      w, r, at, s, of = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
+      w, r, at, s, of = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (.*)$')
     else
       of = nil
     end
   end
-  if of == id and at + 0 <= now and ARGV[8] + 0 <= now then
+  if of == id and at + 0 <= now then
     w, r = w + 0, r + 0
     if step ~= 0 then
       if step < 0 then t = 0 else t = now - (now + epoch) % step end
     end
     if w < t then w, r = t, 0 end
     local mw, mr, fw = w - t, r, ARGV[6] + 0
-    local ew, er, d = mw + ARGV[10], mr + ARGV[11], ARGV[4] + 0
+    local ew, er, d = mw + ARGV[9], mr + ARGV[10], ARGV[4] + 0
     if er >= d then ew, er = ew + 1, er - d end
     if ew > fw or ew == fw and er > ARGV[7] + 0 then return {0, now, mw, mr, now - t} end
     if op == 'take' and (ew > mw or er > mr) then
@@ -121,17 +121,18 @@ local function convert(w, r, from, to, s)
   return c2 + w, r
 end
 
-local tail = 2 + #KEYS * 9
+local tail = 2 + #KEYS * 8
 local tailed = #ARGV - extra > tail
 local a, b, c = ARGV[tail + 1], ARGV[tail + 2], ARGV[tail + 3]
 
 -- load reads key i: its TAT under the limit at hand, and that limit's numbers.
 local function load(i)
-  local o, p = 2 + (i - 1) * 9, tail + 3 + (i - 1) * 3
+  local o, p = 2 + (i - 1) * 8, tail + 3 + (i - 1) * 3
+  local since, bound = string.match(ARGV[o + 6], '^(%S+) (%S+)$')
   local k = {
     key = KEYS[i], id = ARGV[o + 1], d = tonumber(ARGV[o + 2]), step = tonumber(ARGV[o + 3]),
-    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(ARGV[o + 6]),
-    bound = tonumber(ARGV[o + 7]), cw = tonumber(ARGV[o + 8]), cr = tonumber(ARGV[o + 9]),
+    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(since),
+    bound = tonumber(bound), cw = tonumber(ARGV[o + 7]), cr = tonumber(ARGV[o + 8]),
     chain = '',
   }
   local ow, owr = 0, 0

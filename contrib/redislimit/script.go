@@ -81,14 +81,10 @@ func usable(client redis.Scripter, timeout time.Duration) (processor, error) {
 	return nil, fmt.Errorf("redislimit: a %T has no Process, by which a command can be sent without being sent again", client)
 }
 
-// eval runs the script: one round trip, and once in a server's life two.
-func (s *script) eval(ctx context.Context, on processor, keys []string, args []any) ([]any, error) {
-	argv := make([]any, 0, 3+len(keys)+len(args))
-	argv = append(argv, "evalsha", s.sha, len(keys))
-	for _, k := range keys {
-		argv = append(argv, k)
-	}
-	argv = append(argv, args...)
+// eval runs the script: one round trip, and once in a server's life two. The first
+// arguments are left free for the name of the command and what it is to run.
+func (s *script) eval(ctx context.Context, on processor, argv []any) ([]any, error) {
+	argv[0], argv[1] = "evalsha", s.sha
 	got, err := send(ctx, on, argv)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		argv[0], argv[1] = "eval", s.text
@@ -110,6 +106,7 @@ type answer struct {
 	ok                  bool
 	now, granted, delay int64
 	keys                []found
+	one                 [1]found // what keys is of mostly
 }
 
 // found is what it returned of one key.
@@ -151,7 +148,10 @@ func parseAnswer(got []any, keys int) (*answer, error) {
 		}
 		return n
 	}
-	a := &answer{ok: num(0) == 1, now: num(1), granted: num(2), delay: num(3), keys: make([]found, keys)}
+	a := &answer{ok: num(0) == 1, now: num(1), granted: num(2), delay: num(3)}
+	if a.keys = a.one[:]; keys > 1 {
+		a.keys = make([]found, keys)
+	}
 	pair := func(i int) span { return span{uint64(num(i)), uint64(num(i + 1))} }
 	for i := range a.keys {
 		at := head + i*perKey

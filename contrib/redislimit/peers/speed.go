@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -70,8 +72,35 @@ var jobs = []struct {
 	{"32 goroutines, 10 000 keys, refused", 32, 10_000, false, 1, 1},
 }
 
-// rate returns the decisions a second of one job in that time.
-func rate(take take, workers, keys int, granted bool, d time.Duration) (float64, error) {
+// A speed is what one job took: decisions a second, and µs of the server's processor
+// and of this process' for each, which other programs on the machine disturb less.
+type speed struct{ rate, server, client float64 }
+
+// cpu returns the processor time used so far by the server's one thread and here.
+func cpu(client *redis.Client) (server, here time.Duration, err error) {
+	info, err := client.Info(context.Background(), "cpu").Result()
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(info) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_sys_main_thread" || name == "used_cpu_user_main_thread" {
+			s, err := time.ParseDuration(text + "s")
+			if err != nil {
+				return 0, 0, err
+			}
+			server += s
+		}
+	}
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0, 0, err
+	}
+	return server, time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
+}
+
+// measure makes decisions for that time.
+func measure(client *redis.Client, take take, workers, keys int, granted bool, d time.Duration) (s speed, err error) {
 	var done, wrong atomic.Int64
 	var failed atomic.Pointer[error]
 	ctx := context.Background()
@@ -83,10 +112,14 @@ func rate(take take, workers, keys int, granted bool, d time.Duration) (float64,
 		for _, k := range names {
 			for range 2 {
 				if _, err := take(ctx, k, 1); err != nil {
-					return 0, err
+					return s, err
 				}
 			}
 		}
+	}
+	server, here, err := cpu(client)
+	if err != nil {
+		return s, err
 	}
 	var wg sync.WaitGroup
 	begin := time.Now()
@@ -108,12 +141,18 @@ func rate(take take, workers, keys int, granted bool, d time.Duration) (float64,
 	wg.Wait()
 	took := time.Since(begin)
 	if err := failed.Load(); err != nil {
-		return 0, *err
+		return s, *err
+	}
+	server2, here2, err := cpu(client)
+	if err != nil {
+		return s, err
 	}
 	if wrong.Load() > done.Load()/100 {
-		return 0, fmt.Errorf("%d of %d decisions were not what is measured (granted: %v)", wrong.Load(), done.Load(), granted)
+		return s, fmt.Errorf("%d of %d decisions were not what is measured (granted: %v)", wrong.Load(), done.Load(), granted)
 	}
-	return float64(done.Load()) / took.Seconds(), nil
+	n := float64(done.Load())
+	each := func(used time.Duration) float64 { return float64(used.Nanoseconds()) / 1e3 / n }
+	return speed{n / took.Seconds(), each(server2 - server), each(here2 - here)}, nil
 }
 
 // speedTable measures the libraries in turn, on one server, and prints the medians.
@@ -123,13 +162,13 @@ func speedTable(w io.Writer, rounds int, d time.Duration) error {
 		return err
 	}
 	defer end()
-	fmt.Fprintf(w, "Decisions a second, median of %d rounds of %v in turn, one redis-server on a unix socket:\n\n| |", rounds, d)
+	fmt.Fprintf(w, "Decisions a second (µs of processor time for each, of the server + of the client), medians of %d rounds of\n%v in turn, one redis-server on a unix socket:\n\n| |", rounds, d)
 	for _, s := range subjects {
 		fmt.Fprintf(w, " %s |", s.name)
 	}
 	fmt.Fprintf(w, "\n|---|%s", strings.Repeat("--:|", len(subjects)))
 	for _, j := range jobs {
-		got := make([][]float64, len(subjects))
+		got := make([][]speed, len(subjects))
 		problem := make([]error, len(subjects))
 		for range rounds {
 			for i, s := range subjects {
@@ -147,7 +186,7 @@ func speedTable(w io.Writer, rounds int, d time.Duration) error {
 				if err != nil {
 					return err
 				}
-				r, err := rate(take, j.workers, j.keys, j.granted, d)
+				r, err := measure(client, take, j.workers, j.keys, j.granted, d)
 				if err != nil {
 					problem[i] = err
 					continue
@@ -161,8 +200,12 @@ func speedTable(w io.Writer, rounds int, d time.Duration) error {
 				fmt.Fprintf(w, " fails: %v |", problem[i])
 				continue
 			}
-			slices.Sort(got[i])
-			fmt.Fprintf(w, " %.0f |", got[i][len(got[i])/2])
+			median := func(of func(speed) float64) float64 {
+				slices.SortFunc(got[i], func(a, b speed) int { return cmp.Compare(of(a), of(b)) })
+				return of(got[i][len(got[i])/2])
+			}
+			fmt.Fprintf(w, " %.0f (%.1f + %.1f) |", median(func(s speed) float64 { return s.rate }),
+				median(func(s speed) float64 { return s.server }), median(func(s speed) float64 { return s.client }))
 		}
 	}
 	fmt.Fprintln(w)
