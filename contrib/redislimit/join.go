@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func Join(views ...View) (*Joint, error) {
 		if v.of == nil {
 			return nil, errors.New("redislimit: Join: a view is of no limiter")
 		}
-		if v.of.client != views[0].of.client {
+		if !reflect.ValueOf(v.of.client).Comparable() || v.of.client != views[0].of.client {
 			return nil, errors.New("redislimit: Join: the limiters have different clients")
 		}
 		first, key := views[0].name(), v.name()
