@@ -47,6 +47,12 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if stamp == "" {
 		stamp = newStamp()
 	}
+	answered := false
+	defer func() {
+		if !answered { // the client panicked
+			l.finish(h, probe, q, nil, ErrUnavailable)
+		}
+	}()
 	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, len(q.of))
 	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
@@ -80,6 +86,13 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	} else {
 		a, err = parseAnswer(got, len(q.of))
 	}
+	answered = true
+	l.finish(h, probe, q, a, err)
+	return a, err
+}
+
+// finish makes known what came of a query.
+func (l *Limiter) finish(h *health, probe bool, q *query, a *answer, err error) {
 	if h != nil {
 		h.end(&l.servers, probe, err)
 	}
@@ -89,7 +102,6 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 			c.g.learn(a.keys[i].since, a.now)
 		}
 	}
-	return a, err
 }
 
 // virtualEpoch is where the time of tests begins: a multiple of their steps.
