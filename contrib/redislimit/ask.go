@@ -1,0 +1,74 @@
+package redislimit
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// A query is what the script is asked.
+type query struct {
+	op      string
+	a, b, c string
+	stamp   string // "" for a new one
+	of      []charge
+}
+
+// A charge is what it is asked of one key.
+type charge struct {
+	l    *Limiter
+	g    *generation
+	key  string
+	cost span
+	due  due // what the local limiter charged meanwhile
+}
+
+// decides reports whether the query is a decision: by these comes what is due.
+func (q *query) decides() bool { return q.op != "reset" && q.op != "back" && q.op != "time" }
+
+// ask asks Redis, if it is thought to answer.
+func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	probe, err := l.health.begin()
+	if err != nil {
+		return nil, err
+	}
+	stamp := q.stamp
+	if stamp == "" {
+		stamp = newStamp()
+	}
+	keys := make([]string, len(q.of))
+	argv := append(make([]any, 0, 6+len(q.of)*argsPerKey), q.op, stamp, q.a, q.b, q.c)
+	for i := range q.of {
+		c := &q.of[i]
+		if q.decides() {
+			c.due = c.l.owing.begin(c.l, c.g, c.key)
+		}
+		keys[i] = c.l.cfg.prefix + c.key
+		argv = c.g.args(argv, c.cost, c.due.time)
+	}
+	if l.virtual != nil {
+		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
+	}
+	began := time.Now()
+	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
+	got, err := l.script.eval(timed, l.on, keys, argv)
+	cancel()
+	var a *answer
+	if err = explain(ctx, err, time.Since(began) >= l.cfg.timeout); err == nil {
+		a, err = parseAnswer(got, len(q.of))
+	}
+	l.health.end(probe, err)
+	for i, c := range q.of {
+		c.l.owing.end(c.l, c.key, c.due, err == nil)
+		if err == nil {
+			c.g.learn(a.keys[i].since, a.now)
+		}
+	}
+	return a, err
+}
+
+// virtualEpoch is where the time of tests begins: a multiple of their steps.
+const virtualEpoch = 30_000_000_000_000

@@ -1,0 +1,309 @@
+-- One decision about one key or several, all or none. Before this text comes
+-- the prelude (script.go), which sets now, in µs since 2025, and forever, which is
+-- true only where tests let time stand still.
+--
+-- Every number is a whole one below 2^53, which a double holds exactly. A time is
+-- a pair (w, r): w + r/d µs, where a token takes m/d µs under the limit at hand.
+-- A limit is its text m:d:burst:step; a step of -1 is a clock that stands at 0, for
+-- rate 0, and m = 0 is no limit at all.
+--
+-- ARGV: operation, stamp, a, b, c, then for each key: limit, d, step, fill w, fill
+-- r, since, chain, bound, cost w, cost r, owed w, owed r.
+-- Answer: 1 or 0, now, tokens granted, delay; for each key: since, what is missing
+-- (before the decision) w, r, how far its clock's reading lies behind; and of
+-- bookings for each key: v w, v r, end w, end r, stamp.
+
+local op, stamp = ARGV[1], ARGV[2]
+local epoch = 1735689600000000
+local floor = math.floor
+
+local function text(x) return string.format('%.0f', x) end
+
+local function reading(step, t)
+  if step < 0 then return 0 end
+  if step > 0 then return t - (t + epoch) % step end
+  return t
+end
+
+local function more(aw, ar, bw, br) return aw > bw or aw == bw and ar > br end
+
+local function add(aw, ar, bw, br, d)
+  local w, r = aw + bw, ar + br
+  if r >= d then w, r = w + 1, r - d end
+  return w, r
+end
+
+local function sub(aw, ar, bw, br, d)
+  local w, r = aw - bw, ar - br
+  if r < 0 then w, r = w - 1, r + d end
+  return w, r
+end
+
+-- muldiv is a·b + c, divided by d < 2^52: quotient, at most 2^52, and rest.
+local function muldiv(a, b, c, d)
+  local bq, br, q, r, p = floor(b / d), b % d, 0, 0, 1
+  while p + p <= a do p = p + p end
+  while p >= 1 do
+    q, r = q + q, r + r
+    if r >= d then q, r = q + 1, r - d end
+    if a >= p then
+      a = a - p
+      q, r = q + bq, r + br
+      if r >= d then q, r = q + 1, r - d end
+    end
+    p = p / 2
+  end
+  q, r = q + floor(c / d), r + c % d
+  if r >= d then q, r = q + 1, r - d end
+  if q > 4503599627370496 then return 4503599627370496, 0 end
+  return q, r
+end
+
+local function parse(id)
+  local m, d, burst, step = string.match(id, '^(%d+):(%d+):(%d+):(-?%d+)$')
+  if not m then return nil end
+  return tonumber(m), tonumber(d), tonumber(burst), tonumber(step)
+end
+
+-- convert is what a TAT under one limit is under another, changed at instant s:
+-- tokens stay, at most the new burst, the fraction included; so does debt.
+local function convert(w, r, from, to, s)
+  local m, d, burst, step = parse(from)
+  local m2, d2, burst2, step2 = parse(to)
+  if m2 == 0 then return 0, 0 end
+  local c, c2, t, rest = reading(step, s), reading(step2, s), 0, 0
+  if m > 0 and w >= c then t, rest = muldiv(w - c, d, r, m) end
+  t = t + burst2 - burst
+  if t < 0 then return c2, 0 end
+  local y, some = 0, 0
+  if rest > 0 then y, some = muldiv(rest, m2, 0, m) end
+  if some > 0 then y = y + 1 end
+  w, r = muldiv(t, m2, y, d2)
+  return c2 + w, r
+end
+
+-- load reads key i: its TAT under the limit at hand, and that limit's numbers.
+local function load(i)
+  local o = 5 + (i - 1) * 12
+  local k = {
+    key = KEYS[i], id = ARGV[o + 1], d = tonumber(ARGV[o + 2]), step = tonumber(ARGV[o + 3]),
+    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(ARGV[o + 6]),
+    chain = ARGV[o + 7], bound = tonumber(ARGV[o + 8]),
+    cw = tonumber(ARGV[o + 9]), cr = tonumber(ARGV[o + 10]),
+  }
+  local t = now
+  if k.since < 0 then
+    k.since = now
+  elseif k.since > now then
+    -- This node's clock is behind the one that the change was dated by. A
+    -- little, and nothing refills meanwhile; a lot, and it is another clock.
+    if k.since - now <= k.bound then t = k.since else k.since = now end
+  end
+  local w, r, at, id = 0, 0, -1, k.id
+  local v = redis.call('GET', k.key)
+  k.stamp = stamp
+  if v then
+    w, r, at, k.stamp, id = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
+    if not id or id ~= k.id and not parse(id) then
+      return nil, redis.error_reply('WEIRVALUE the key holds what no limiter wrote')
+    end
+    w, r, at = tonumber(w), tonumber(r), tonumber(at)
+    if at > t then
+      local step = k.step
+      if id ~= k.id then step = tonumber(string.match(id, ':(%-?%d+)$')) end
+      local here = reading(step, t)
+      if step >= 0 and w - here > k.bound then
+        -- Written by a clock far ahead: what was missing then is missing now.
+        w, at = w - reading(step, at) + here, t
+        if w < 0 then w = 0 end
+      end
+    end
+    k.old = true -- the value is of the limit at hand, unless it is converted
+  elseif k.chain ~= '' then
+    id = string.match(k.chain, ' ([%d:%-]+);')
+  end
+  if id ~= k.id or k.chain ~= '' and at < k.since then
+    for s, to in string.gmatch(k.chain, '(%d+) ([%d:%-]+);') do
+      s = tonumber(s)
+      if s >= at and to ~= id then
+        w, r = convert(w, r, id, to, s)
+        id = to
+      end
+    end
+    if id ~= k.id then w, r = convert(w, r, id, k.id, math.max(k.since, at)) end
+    k.stamp, k.old = stamp, nil
+  end
+  k.w, k.r, k.at, k.t, k.now = w, r, at, t, reading(k.step, t)
+  local ow, owr = tonumber(ARGV[o + 11]), tonumber(ARGV[o + 12])
+  if ow > 0 or owr > 0 then
+    if k.w < k.now then k.w, k.r = k.now, 0 end
+    k.w, k.r = add(k.w, k.r, ow, owr, k.d)
+    k.dirty = true
+  end
+  return k
+end
+
+-- missing is what the bucket lacks: max(TAT - now, 0).
+local function missing(k)
+  if k.w < k.now then return 0, 0 end
+  return k.w - k.now, k.r
+end
+
+local function save(k)
+  local v = text(k.w) .. ' ' .. text(k.r) .. ' ' .. text(k.t) .. ' ' .. k.stamp .. ' ' .. k.id
+  if k.step < 0 or forever then
+    redis.call('SET', k.key, v)
+    return
+  end
+  -- Not forgotten before it is full, nor before a key never seen would be.
+  local last = k.w
+  if k.chain ~= '' and k.since + k.fw + 1 > last then last = k.since + k.fw + 1 end
+  local px = floor((last - k.t) / 1000) + 2
+  if k.step > 0 then px = px + math.ceil(k.step / 1000) end
+  if px < 2 then px = 2 end
+  redis.call('SET', k.key, v, 'PX', text(px))
+end
+
+if op == 'time' then return {1, now} end
+
+local ks = {}
+for i = 1, #KEYS do
+  local k, err = load(i)
+  if not k then return err end
+  k.mw, k.mr = missing(k)
+  ks[i] = k
+end
+
+local ok, granted, delay = 1, tonumber(ARGV[3]), 0
+if op == 'take' or op == 'peek' then
+  for _, k in ipairs(ks) do
+    local w, r = add(k.mw, k.mr, k.cw, k.cr, k.d)
+    if more(w, r, k.fw, k.fr) then ok = 0 end
+  end
+  if op == 'take' and ok == 1 then
+    for _, k in ipairs(ks) do
+      k.w, k.r = add(k.now + k.mw, k.mr, k.cw, k.cr, k.d)
+      k.dirty = k.dirty or k.cw > 0 or k.cr > 0
+    end
+  end
+elseif op == 'upto' then
+  -- As many of n tokens as fit below the room (b, c) above a full bucket. The
+  -- cost is that of one token: its doubles, and then from the greatest down.
+  local k, n = ks[1], granted
+  local aw, ar = add(k.fw, k.fr, tonumber(ARGV[4]), tonumber(ARGV[5]), k.d)
+  aw, ar = sub(aw, ar, k.mw, k.mr, k.d)
+  granted = 0
+  if aw >= 0 then
+    local tw, tr, p, at = k.cw, k.cr, 1, {}
+    while p <= n and not more(tw, tr, aw, ar) do
+      at[#at + 1] = {tw, tr, p}
+      tw, tr = add(tw, tr, tw, tr, k.d)
+      p = p + p
+    end
+    local sw, sr = 0, 0
+    for i = #at, 1, -1 do
+      local a = at[i]
+      if granted + a[3] <= n then
+        local w, r = add(sw, sr, a[1], a[2], k.d)
+        if not more(w, r, aw, ar) then sw, sr, granted = w, r, granted + a[3] end
+      end
+    end
+    if granted > 0 then
+      k.vw, k.vr = k.now, 0
+      k.w, k.r = add(k.now + k.mw, k.mr, sw, sr, k.d)
+      k.dirty = true
+    end
+  end
+  if granted == 0 then ok = 0 end
+elseif op == 'book' then
+  -- a: tokens, b: how far away the slot may be, c: the lateness made up for.
+  local within, late = tonumber(ARGV[4]), tonumber(ARGV[5])
+  for _, k in ipairs(ks) do
+    k.vw, k.vr = k.now, 0
+    if late > 0 and k.step == 0 and k.w < k.now and k.w >= k.now - late then k.vw, k.vr = k.w, k.r end
+    local bw, br = k.w, k.r
+    if more(k.vw, k.vr, bw, br) then bw, br = k.vw, k.vr end
+    k.ew, k.er = add(bw, br, k.cw, k.cr, k.d)
+    local sw, sr = sub(k.ew, k.er, k.fw, k.fr, k.d)
+    if more(sw, sr, k.now, 0) then
+      if k.step < 0 then
+        ok = 0
+      else
+        if sr > 0 then sw = sw + 1 end
+        if k.step > 0 and reading(k.step, sw) < sw then sw = reading(k.step, sw) + k.step end
+        if sw - k.t > within then ok = 0 end
+        if sw - k.t > delay then delay = sw - k.t end
+      end
+    end
+  end
+  if ok == 1 then
+    for _, k in ipairs(ks) do
+      k.w, k.r = k.ew, k.er
+      k.dirty = k.dirty or k.cw > 0 or k.cr > 0
+    end
+  end
+elseif op == 'back' then
+  -- a: 1 if all is given. What was taken, v, and end stand where limits have
+  -- what a decision needs: b "w r", c "vw vr ew er".
+  local k = ks[1]
+  -- Not as of before what was decided already.
+  if k.old and k.at > k.t then k.t, k.now = k.at, reading(k.step, k.at) end
+  local tw, tr = string.match(ARGV[4], '^(%d+) (%d+)$')
+  local vw, vr, ew, er = string.match(ARGV[5], '^(%d+) (%d+) (%d+) (%d+)$')
+  tw, tr, vw, vr, ew, er = tonumber(tw), tonumber(tr), tonumber(vw), tonumber(vr), tonumber(ew), tonumber(er)
+  ok = 0
+  if k.old and k.stamp == stamp then
+    local sw, sr = sub(ew, er, k.fw, k.fr, k.d)
+    if more(vw, vr, sw, sr) then sw, sr = vw, vr end
+    local before = more(sw, sr, k.now, 0)
+    local gw, gr = k.cw, k.cr
+    if before and granted == 1 and k.w == ew and k.r == er then
+      ok = 1
+    elseif not before or granted == 1 then
+      local lw, lr = add(k.now, 0, k.fw, k.fr, k.d)
+      if not more(k.w, k.r, lw, lr) then
+        -- min(a, taken - (now - v), TAT - now)
+        local uw, ur = add(tw, tr, vw, vr, k.d)
+        uw, ur = sub(uw, ur, k.now, 0, k.d)
+        if more(gw, gr, uw, ur) then gw, gr = uw, ur end
+        ok = 1
+      end
+    end
+    local rw, rr = sub(k.w, k.r, k.now, 0, k.d)
+    if more(gw, gr, rw, rr) then gw, gr = rw, rr end
+    if ok == 1 and (gw > 0 or gw == 0 and gr > 0) then
+      k.w, k.r = sub(k.w, k.r, gw, gr, k.d)
+      k.dirty = true
+    else
+      ok = 0
+    end
+  end
+elseif op == 'reset' then
+  for _, k in ipairs(ks) do
+    local w, r = 0, 0
+    if k.chain ~= '' then
+      local id
+      for s, to in string.gmatch(k.chain, '(%d+) ([%d:%-]+);') do
+        if id and to ~= id then w, r = convert(w, r, id, to, tonumber(s)) end
+        id = to
+      end
+      if id ~= k.id then w, r = convert(w, r, id, k.id, k.since) end
+    end
+    if w < k.now or not more(w, r, k.w, k.r) then redis.call('DEL', k.key) end
+    k.dirty = false
+  end
+end
+
+local reply = {ok, now, granted, delay}
+for _, k in ipairs(ks) do
+  if k.dirty then save(k) end
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = k.since, k.mw, k.mr, k.t - k.now
+end
+if ok == 1 and (op == 'upto' or op == 'book') then
+  for _, k in ipairs(ks) do
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = k.vw, k.vr, k.w, k.r, k.stamp
+  end
+end
+return reply

@@ -1,0 +1,110 @@
+package redislimit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A generation is a limit's time in a Limiter, from one SetLimit to the next, and
+// what a call says of it to the script.
+type generation struct {
+	*terms
+	debt  uint64 // tokens
+	room  span   // of the debt
+	wait  time.Duration
+	bound int64 // µs: no TAT of ours is further ahead of the instant it is written at
+
+	// since is Redis' instant since which the limiter has this limit, -1 before
+	// an answer told it.
+	since atomic.Int64
+
+	// chain is every earlier generation that a value in Redis may still be of,
+	// "since limit;" each, the oldest first. Its first limit is that of keys that
+	// are not there. After the instant settles all that is older than since has
+	// expired, and the chain is not sent any more.
+	chain   string
+	links   int
+	settles int64
+	settled atomic.Bool
+}
+
+// chainMax is how many earlier limits are sent: beyond, the oldest is left out,
+// and what was written under it is converted by the next one's instant.
+const chainMax = 256
+
+func newGeneration(t *terms, cfg *config) (*generation, error) {
+	g := &generation{terms: t, wait: cfg.maxWait, settles: math.MaxInt64}
+	g.since.Store(-1)
+	if t.trivial {
+		return g, nil
+	}
+	g.debt = t.burst
+	if cfg.debtSet {
+		g.debt = uint64(cfg.debt)
+	}
+	var ok bool
+	if g.room, ok = t.time(g.debt); !ok || g.debt >= maxTerm || g.debt > 1<<60/uint64(t.ticks) {
+		return nil, fmt.Errorf("redislimit: limit %v: a debt of %d tokens takes more than 35 years, or does not fit", t.limit, g.debt)
+	}
+	g.bound = int64(t.fill.w + max(g.room.w, uint64(g.wait/time.Microsecond)) + 2 + uint64(max(t.step, 0)))
+	return g, nil
+}
+
+// follow makes g the generation after old, since that instant (-1: unknown).
+func (g *generation) follow(old *generation, since int64) {
+	g.since.Store(since)
+	from := old.since.Load()
+	if from < 0 {
+		from = max(since, 0) // nobody decided under it
+	}
+	chain, links := old.chain, old.links
+	if old.settled.Load() {
+		chain, links = "", 0
+	}
+	if links == chainMax {
+		_, chain, _ = strings.Cut(chain, ";")
+		links--
+	}
+	g.chain, g.links = chain+strconv.FormatInt(from, 10)+" "+old.id+";", links+1
+	if since >= 0 && !old.endless() && !g.endless() {
+		g.settles = since + max(old.bound, g.bound)
+		if links > 0 {
+			g.settles = max(g.settles, old.settles)
+		}
+	}
+}
+
+// endless reports whether a value under the limit may stay for ever.
+func (g *generation) endless() bool { return g.step < 0 && !g.trivial }
+
+// learn takes from an answer what it tells of the generation.
+func (g *generation) learn(since, now int64) {
+	// The smallest wins: of the first answers the first, and a clock that went
+	// back for good.
+	for old := g.since.Load(); old < 0 || since < old; old = g.since.Load() {
+		if g.since.CompareAndSwap(old, since) {
+			break
+		}
+	}
+	if g.links > 0 && now > g.settles {
+		g.settled.Store(true)
+	}
+}
+
+// args appends what the script is told of one key: a cost of so many tokens, and
+// what a local limiter charged for it meanwhile.
+func (g *generation) args(argv []any, cost, owed span) []any {
+	fw, fr := g.fill.texts()
+	cw, cr := cost.texts()
+	ow, owr := owed.texts()
+	chain := g.chain
+	if g.settled.Load() {
+		chain = ""
+	}
+	return append(argv, g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr,
+		strconv.FormatInt(g.since.Load(), 10), chain, strconv.FormatInt(g.bound, 10), cw, cr, ow, owr)
+}
