@@ -122,7 +122,7 @@ func (l *Limiter) fly(ctx context.Context, e *entry, f *flight, key string, n in
 	}
 
 	next := answered(d, rest, asked, l.life)
-	if d.Granted() < most {
+	if d.Granted() < most && d.Remaining() == 0 {
 		next.pause(l.life / 100)
 	}
 	if !d.OK() {
@@ -172,14 +172,9 @@ func (l *Limiter) resize(e *entry, b *block, now time.Duration) {
 	case b.whole && now-b.began < l.life/2:
 		e.size = 2 * min(e.size, b.granted)
 	}
-	e.size = min(max(e.size, l.first), l.largest(&b.limit))
-}
-
-// largest is the largest block under the limit.
-func (l *Limiter) largest(limit *gcra.Limit) int {
-	most := max(1, limit.Capacity()/l.parts)
+	most := max(1, l.store.Limit().Capacity()/l.parts)
 	if l.most > 0 {
 		most = min(most, l.most)
 	}
-	return most
+	e.size = min(max(e.size, l.first), most)
 }

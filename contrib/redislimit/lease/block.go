@@ -54,21 +54,23 @@ func answered(d gcra.Decision, n int, asked, life time.Duration) *block {
 	if full := add(asked, reset); l.Birth(full) != full {
 		b.shift = l.Birth(full) - full + l.Birth(era)
 	}
-	// The TAT, of numbers that are each rounded: no one of them is below it, and
-	// the least is it but for less than a nanosecond.
-	now := b.at(asked)
-	b.tat = now.Tick + b.span - b.token*int64(d.Remaining())
-	b.tat = min(b.tat, b.at(add(asked, reset)).Tick)
-	if retry := d.RetryAfter(); retry > 0 {
-		b.tat = min(b.tat, b.at(add(asked, retry)).Tick+b.span-b.token*int64(n))
+	// The TAT is above what each of the answer's numbers shows, since they are tight.
+	// The most of these is not above it, so that no refusal outlasts it; and for the
+	// instant and the request of the answer its numbers follow from it, exactly.
+	b.tat = b.at(asked).Tick + b.span - b.token*int64(d.Remaining()+1) + 1
+	if reset > 0 {
+		b.tat = max(b.tat, b.at(add(asked, reset-1)).Tick+1)
+	}
+	if retry := d.RetryAfter(); retry > 0 && retry != gcra.Never {
+		b.tat = max(b.tat, b.at(add(asked, retry-1)).Tick+b.span-b.token*int64(n)+1)
 	}
 	return b
 }
 
-// pause makes the answer one that the bucket lacks tokens until d after it was asked,
-// or until half of it could be full, if that is sooner: so no token is lost for it
-// that the bucket would have had no room for. Else a key whose tokens are in demand
-// would be asked about for each one that comes.
+// pause makes of the answer that the bucket is empty one that it stays so for d, or
+// until half of it could be full, if that is sooner: so no token is lost for want of
+// room. Else a key whose tokens are in demand would be asked about for each one
+// that comes.
 func (b *block) pause(d time.Duration) {
 	if b.token == 0 {
 		return

@@ -79,7 +79,7 @@
 //     tokens since. It is exact if none did.
 //   - RetryAfter of a refusal is, for the same reason, when the request may pass at
 //     the earliest: who comes back then makes the store be asked again.
-//   - Where the store had less than a block, or nothing, RetryAfter is at least a
+//   - Where the store was emptied by a block, or empty, RetryAfter is at least a
 //     hundredth of a lifetime from then, or half of the time in which the bucket
 //     fills, if that is less; until then it is not asked for the key again. So a
 //     key whose tokens are in demand is asked about a hundred times a lifetime, not
