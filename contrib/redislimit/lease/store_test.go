@@ -2,6 +2,8 @@ package lease_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -81,5 +83,12 @@ func take(t *testing.T, l *lease.Limiter, key string, n int) gcra.Decision {
 const second = time.Second
 
 func TestMain(m *testing.M) {
+	if socket := os.Getenv(spenderSocket); socket != "" {
+		if err := spend(socket); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
