@@ -78,7 +78,6 @@ type world struct {
 	history history
 	busy    []bool // asks the store
 	all     []*lease.Limiter
-	asked   int
 	refused int
 	step    time.Duration
 	cost    int

@@ -4,7 +4,10 @@ go 1.26.0
 
 replace github.com/weir-go/weir => ../../..
 
-require github.com/weir-go/weir v0.0.0-00010101000000-000000000000
+require (
+	github.com/weir-go/weir v0.0.0-00010101000000-000000000000
+	go.uber.org/goleak v1.3.0
+)
 
 require (
 	github.com/dchest/siphash v1.2.3 // indirect
