@@ -23,6 +23,8 @@ type charge struct {
 	due  due // what the local limiter charged meanwhile
 }
 
+func (c *charge) name() string { return c.l.cfg.prefix + c.key }
+
 // decides reports whether the query is a decision: by these comes what is due.
 func (q *query) decides() bool { return q.op != "reset" && q.op != "back" && q.op != "time" }
 
@@ -31,7 +33,12 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	probe, err := l.health.begin()
+	var server health // of no key: nobody knows which answers
+	h := &server
+	if len(q.of) > 0 {
+		h = l.servers.of(q.of[0].name())
+	}
+	probe, err := h.begin()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 		if q.decides() {
 			c.due = c.l.owing.begin(c.l, c.g, c.key)
 		}
-		keys[i] = c.l.cfg.prefix + c.key
+		keys[i] = c.name()
 		argv = c.g.args(argv, c.cost, c.due.time)
 	}
 	if l.virtual != nil {
@@ -60,7 +67,9 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if err = explain(ctx, err, time.Since(began) >= l.cfg.timeout); err == nil {
 		a, err = parseAnswer(got, len(q.of))
 	}
-	l.health.end(probe, err)
+	if h != &server {
+		h.end(&l.servers, probe, err)
+	}
 	for i, c := range q.of {
 		c.l.owing.end(c.l, c.key, c.due, err == nil)
 		if err == nil {

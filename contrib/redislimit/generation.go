@@ -16,7 +16,8 @@ type generation struct {
 	debt  uint64 // tokens
 	room  span   // of the debt
 	wait  time.Duration
-	bound int64 // µs: no TAT of ours is further ahead of the instant it is written at
+	bound int64  // µs: no TAT of ours is further ahead of the instant it is written at
+	most  uint64 // tokens that a bucket may lack, what earlier limits left it included
 
 	// since is Redis' instant since which the limiter has this limit, -1 before
 	// an answer told it.
@@ -50,6 +51,7 @@ func newGeneration(t *terms, cfg *config) (*generation, error) {
 	if g.room, ok = t.time(g.debt); !ok || g.debt >= maxTerm || g.debt > 1<<60/uint64(t.ticks) {
 		return nil, fmt.Errorf("redislimit: limit %v: a debt of %d tokens takes more than 35 years, or does not fit", t.limit, g.debt)
 	}
+	g.most = t.burst + g.debt
 	g.bound = int64(t.fill.w + max(g.room.w, uint64(g.wait/time.Microsecond)) + 2 + uint64(max(t.step, 0)))
 	return g, nil
 }
@@ -70,16 +72,28 @@ func (g *generation) follow(old *generation, since int64) {
 		links--
 	}
 	g.chain, g.links = chain+strconv.FormatInt(from, 10)+" "+old.id+";", links+1
-	if since >= 0 && !old.endless() && !g.endless() {
-		g.settles = since + max(old.bound, g.bound)
-		if links > 0 {
-			g.settles = max(g.settles, old.settles)
-		}
+	g.most = max(g.most, old.most)
+	last := max(old.lasts(), g.lasts())
+	if since < 0 || last == math.MaxInt64 {
+		return
+	}
+	if g.settles = since + last; links > 0 {
+		g.settles = max(g.settles, old.settles)
 	}
 }
 
-// endless reports whether a value under the limit may stay for ever.
-func (g *generation) endless() bool { return g.step < 0 && !g.trivial }
+// lasts returns after how many µs a value has expired that is written under the
+// limit, math.MaxInt64 if that is not known.
+func (g *generation) lasts() int64 {
+	if g.trivial {
+		return 0
+	}
+	s, ok := g.time(g.most)
+	if g.step < 0 || !ok {
+		return math.MaxInt64
+	}
+	return int64(s.w) + g.bound
+}
 
 // learn takes from an answer what it tells of the generation.
 func (g *generation) learn(since, now int64) {

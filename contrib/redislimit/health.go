@@ -26,16 +26,59 @@ type State struct {
 	Err error // why not
 }
 
-// health keeps a limiter from asking a server that does not answer: after a
-// failure nobody asks until a back-off has passed, and then one caller does, whose
-// question it is anyway.
+// A monitor knows which servers answer. Clients of several servers are watched by
+// ranges of hash slots: when a node of a cluster fails, the keys of the others go on.
+type monitor struct {
+	parts  []health
+	notify func(State)
+	mu     sync.Mutex
+	down   int // parts
+}
+
+const ranges = 64 // of 256 slots each
+
+func (m *monitor) init(single bool, notify func(State)) {
+	m.notify, m.parts = notify, make([]health, ranges)
+	if single {
+		m.parts = m.parts[:1]
+	}
+}
+
+// of returns what is known of the server that has the key.
+func (m *monitor) of(key string) *health {
+	if len(m.parts) == 1 {
+		return &m.parts[0]
+	}
+	return &m.parts[slotOf(key)/(16384/ranges)]
+}
+
+// changed counts a part that has gone down or come up, and tells of the first and
+// of the last.
+func (m *monitor) changed(down bool, err error) {
+	m.mu.Lock()
+	var tell bool
+	if down {
+		m.down++
+		tell = m.down == 1
+	} else {
+		m.down--
+		tell = m.down == 0
+	}
+	m.mu.Unlock()
+	if tell && m.notify != nil {
+		m.notify(State{Up: !down, Err: err})
+	}
+}
+
+// health keeps callers from asking a server that does not answer: after a failure
+// nobody asks until a back-off has passed, and then one caller does, whose question
+// it is anyway.
 type health struct {
 	mu      sync.Mutex
 	down    bool
 	probing bool
 	until   time.Time // the next question
 	backOff time.Duration
-	notify  func(State)
 	err     error
 }
 
@@ -44,7 +87,7 @@ const (
 	lastBackOff  = 2 * time.Second
 )
 
-// begin reports whether to ask. If it does, end has to follow.
+// begin reports whether to ask: no error says so. Then end has to follow.
 func (h *health) begin() (probe bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,15 +95,15 @@ func (h *health) begin() (probe bool, err error) {
 		return false, nil
 	}
 	if h.probing || time.Now().Before(h.until) {
-		return false, fmt.Errorf("%w: not asked again yet: %w", ErrUnavailable, h.err)
+		return false, fmt.Errorf("redislimit: not asked again yet: %w", h.err)
 	}
 	h.probing = true
 	return true, nil
 }
 
-// end says what came of it: nil, an error that is ErrUnavailable, or one that
-// says nothing of the server.
-func (h *health) end(probe bool, err error) {
+// end says what came of it: no error, one that is ErrUnavailable, or one that says
+// nothing of the server.
+func (h *health) end(m *monitor, probe bool, err error) {
 	failed := errors.Is(err, ErrUnavailable)
 	h.mu.Lock()
 	was := h.down
@@ -74,14 +117,13 @@ func (h *health) end(probe bool, err error) {
 	if probe {
 		h.probing = false
 	}
-	now, notify := h.down, h.notify
+	now := h.down
 	h.mu.Unlock()
-	if now != was && notify != nil {
-		state := State{Up: !now}
-		if now {
-			state.Err = err
-		}
-		notify(state)
+	switch {
+	case now && !was:
+		m.changed(true, err)
+	case was && !now:
+		m.changed(false, nil)
 	}
 }
 

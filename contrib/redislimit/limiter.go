@@ -29,7 +29,7 @@ type Limiter struct {
 	script  *script
 	policy  FailurePolicy
 	cfg     config
-	health  health
+	servers monitor
 	memory  memory
 	local   *shard.Limiter[string] // nil but for the policy Local
 	owing   owing
@@ -71,7 +71,8 @@ func New(client redis.Scripter, limit gcra.Limit, policy FailurePolicy, opts ...
 		return nil, err
 	}
 	l := &Limiter{client: client, on: on, script: newScript(prelude), policy: policy, cfg: cfg, order: rand.Uint64(), start: time.Now()}
-	l.health.notify = cfg.notify
+	_, single := client.(*redis.Client)
+	l.servers.init(single, cfg.notify)
 	l.memory.seed = maphash.MakeSeed()
 	if l.gen, err = l.newGeneration(limit); err != nil {
 		return nil, err
