@@ -46,7 +46,7 @@ func (l *Limiter) ask(ctx context.Context, key string, n int) (gcra.Decision, er
 	}
 	for {
 		if l.closed.Load() {
-			return gcra.Decision{}, ErrClosed
+			return l.refusal(n), ErrClosed
 		}
 		e := l.entry(key)
 		if e == nil {
@@ -64,7 +64,7 @@ func (l *Limiter) ask(ctx context.Context, key string, n int) (gcra.Decision, er
 			select {
 			case <-f.done:
 			case <-ctx.Done():
-				return gcra.Decision{}, ctx.Err()
+				return l.refusal(n), ctx.Err()
 			}
 			if f.err != nil {
 				return f.d, f.err
@@ -79,11 +79,23 @@ func (l *Limiter) ask(ctx context.Context, key string, n int) (gcra.Decision, er
 // direct lets the store decide on this one request.
 func (l *Limiter) direct(ctx context.Context, key string, n int) (gcra.Decision, error) {
 	if l.closed.Load() {
-		return gcra.Decision{}, ErrClosed
+		return l.refusal(n), ErrClosed
 	}
 	l.asked.Add(1)
 	loan, err := l.store.Lend(ctx, key, n, n)
+	if err != nil && loan.Decision.OK() {
+		return l.refusal(n), err
+	}
 	return loan.Decision, err
+}
+
+// refusal is the decision that goes with an error: who does not look at that refuses.
+func (l *Limiter) refusal(n int) gcra.Decision {
+	limit := l.store.Limit()
+	if limit == gcra.Unlimited() {
+		limit = gcra.Limit{}
+	}
+	return gcra.Refuse(&limit, gcra.At(&limit, 0), max(n, 1))
 }
 
 // fly asks the store, for n tokens and a block, and ends the flight. It is not done
@@ -92,7 +104,7 @@ func (l *Limiter) fly(ctx context.Context, e *entry, f *flight, key string, n in
 	defer e.end(f)
 	if l.closed.Load() {
 		// Close may have been here already, and would not come again.
-		return gcra.Decision{}, ErrClosed, true
+		return l.refusal(n), ErrClosed, true
 	}
 	b := e.block.Load()
 	asked := l.now()
@@ -110,10 +122,11 @@ func (l *Limiter) fly(ctx context.Context, e *entry, f *flight, key string, n in
 	if err == nil && d.OK() && now >= asked+l.life {
 		l.lost.Add(int64(d.Granted()))
 		err = fmt.Errorf("weir: lease: the store answered after %v, when the lease was over: %w", now-asked, context.DeadlineExceeded)
-		limit := d.Limit()
-		d = gcra.Refuse(&limit, gcra.At(&limit, now), n)
 	}
 	if err != nil {
+		if d.OK() {
+			d = l.refusal(n)
+		}
 		b.putBack(held)
 		if ctx.Err() == nil {
 			f.d, f.err = d, err

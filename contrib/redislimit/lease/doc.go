@@ -74,7 +74,8 @@
 // store told it with the last block, refilled since then, and with what is left of
 // the block, which others cannot have.
 //
-//   - Limit is the shared limit.
+//   - Limit is the shared limit, as of the last answer: a change of it is seen with
+//     the next one.
 //   - Remaining is more than a request can count on where other processes took
 //     tokens since. It is exact if none did.
 //   - RetryAfter of a refusal is, for the same reason, when the request may pass at

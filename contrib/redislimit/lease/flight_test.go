@@ -60,7 +60,7 @@ func TestOneAsks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
 		wg.Go(func() {
-			if _, err := l.Take(ctx, "k", 1); err != context.DeadlineExceeded {
+			if d, err := l.Take(ctx, "k", 1); err != context.DeadlineExceeded || d.OK() {
 				t.Errorf("the one who asks: %v", err)
 			}
 		})
@@ -69,7 +69,7 @@ func TestOneAsks(t *testing.T) {
 		brief, cancel2 := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel2()
 		wg.Go(func() {
-			if _, err := l.Take(brief, "k", 1); err != context.DeadlineExceeded || time.Since(start) != 10*time.Millisecond {
+			if d, err := l.Take(brief, "k", 1); err != context.DeadlineExceeded || d.OK() || time.Since(start) != 10*time.Millisecond {
 				t.Errorf("one who waits, but not for long: %v after %v", err, time.Since(start))
 			}
 		})
@@ -86,7 +86,7 @@ func TestOneAsks(t *testing.T) {
 		}
 		done, cancel3 := context.WithCancel(t.Context())
 		cancel3()
-		if _, err := l.Take(done, "k", 1); err != context.Canceled {
+		if d, err := l.Take(done, "k", 1); err != context.Canceled || d.OK() {
 			t.Errorf("a context that is done: %v", err)
 		}
 	})
@@ -104,8 +104,8 @@ func TestSharedFailure(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if _, err := l.Take(t.Context(), "k", 1); err != failed {
-					t.Error(err)
+				if d, err := l.Take(t.Context(), "k", 1); err != failed || d.OK() {
+					t.Error(d.OK(), err)
 				}
 			})
 		}
@@ -152,7 +152,7 @@ func TestCloseWaits(t *testing.T) {
 			if left := store.of.Peek("k", 0).Remaining(); left != row.left {
 				t.Errorf("%s: %d left at the store, want %d", row.why, left, row.left)
 			}
-			if d, err := l.Take(t.Context(), "k", 1); err != lease.ErrClosed || d.Granted() != 0 {
+			if d, err := l.Take(t.Context(), "k", 1); err != lease.ErrClosed || d.OK() {
 				t.Errorf("%s: after Close: %v", row.why, err)
 			}
 		})

@@ -232,7 +232,7 @@ func TestReturn(t *testing.T) {
 			t.Errorf("%s: offered %d, %d left at the store; want %d, %d", row.why, back, left, row.back, row.left)
 		}
 		for _, key := range []string{"k", "another"} {
-			if d, err := l.Take(t.Context(), key, 1); err != lease.ErrClosed || d.Granted() != 0 {
+			if d, err := l.Take(t.Context(), key, 1); err != lease.ErrClosed || d.OK() {
 				t.Errorf("after Close: %v", err)
 			}
 		}

@@ -79,11 +79,10 @@ func (l *Limiter) Decide(ctx context.Context, key string, n int) (gcra.Decision,
 //
 // The error is the context's if it is done or ends while the store is asked, then
 // nothing was taken here, though the store may have charged what it was asked for;
-// [ErrClosed]; or the store's, with the decision of its failure policy. A refusal
-// is no error.
+// [ErrClosed]; or the store's. Then the decision is a refusal. A refusal is no error.
 func (l *Limiter) Take(ctx context.Context, key string, n int) (gcra.Decision, error) {
 	if err := ctx.Err(); err != nil {
-		return gcra.Decision{}, err
+		return l.refusal(n), err
 	}
 	if n > 0 && !l.closed.Load() {
 		// The clock before the block: a reading that is older than the block

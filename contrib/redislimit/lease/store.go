@@ -15,8 +15,8 @@ type Store interface {
 	// Lend takes as many of the key's tokens as there are, at most most, or none
 	// if there are fewer than least. It never waits for tokens. The loan's
 	// decision is on least tokens where it is a refusal. An error means that
-	// nobody knows, or that the store's failure policy refuses; the loan then has
-	// a decision, and nothing to spend.
+	// nobody knows, or that the store's failure policy refuses: then nothing is
+	// lent.
 	Lend(ctx context.Context, key string, least, most int) (Loan, error)
 }
 

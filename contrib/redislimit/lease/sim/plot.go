@@ -93,6 +93,7 @@ func (p panel) draw(b *strings.Builder, left, top float64, curves [2][]result) {
 	for _, r := range curves[0] {
 		text(b, "s", "middle", x(r.block), top+panelHigh+17, fmt.Sprint(r.block))
 	}
+	text(b, "s", "middle", left+panelWidth/2, top+panelHigh+34, "tokens in a block")
 	for k := len(curves) - 1; k >= 0; k-- {
 		var path strings.Builder
 		for i, r := range curves[k] {
