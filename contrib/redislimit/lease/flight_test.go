@@ -223,3 +223,58 @@ func TestExactSum(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenOut: a small request waits for tokens that a large one took out, and gets
+// them if they come back.
+func TestTakenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newDistant(gcra.PerHour(1).Burst(5))
+		l := newLimiter(t, store, lease.WithShare(1), lease.WithFirstBlock(4))
+		take(t, l, "k", 1) // three left here, one there
+		store.of.Take("k", 1)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if take(t, l, "k", 4).OK() {
+				t.Error("four of three are granted")
+			}
+		})
+		synctest.Wait()
+		start := time.Now()
+		if d := take(t, l, "k", 2); !d.OK() || time.Since(start) != store.away {
+			t.Errorf("two of three: %v after %v", d.Err(), time.Since(start))
+		}
+		wg.Wait()
+	})
+}
+
+// TestForgetRace: no token is lost sight of, although keys are forgotten while they are
+// asked about.
+func TestForgetRace(t *testing.T) {
+	store := &locked{bucket: newBucket(gcra.PerSecond(1_000_000).Burst(1000), clock.System())}
+	charged, back := 0, 0
+	store.lent = func(_ string, n int) { charged += n }
+	store.back = func(_ string, n int) { back += n }
+	l := newLimiter(t, store, lease.WithLifetime(20*time.Microsecond), lease.WithMaxKeys(4), lease.WithFirstBlock(3))
+	keys := []string{"a", "b", "c", "d", "e", "f"}
+	var spent atomic.Int64
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 20_000 {
+				// An error is an answer that took longer than the lifetime.
+				if d, err := l.Take(context.Background(), keys[(i*7+g*g+i/11)%len(keys)], 1); err == nil {
+					spent.Add(int64(d.Granted()))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := l.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s := l.Stats()
+	if got := spent.Load() + s.Lost + int64(back); got != int64(charged) || s.Lost == 0 {
+		t.Errorf("%d charged; %d spent, %d lost and %d back are %d", charged, spent.Load(), s.Lost, back, got)
+	}
+	t.Logf("%d charged, %d spent, %d lost, %d questions", charged, spent.Load(), s.Lost, s.Asked)
+}

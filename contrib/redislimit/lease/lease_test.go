@@ -178,24 +178,50 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// TestPause: a key whose tokens are in demand is not asked about for each of them.
+// TestPause: a key whose tokens are in demand is not asked about for each of them, and
+// none is lost by that.
 func TestPause(t *testing.T) {
-	var clk clock.Manual
-	b := newBucket(gcra.PerSecond(10_000).Burst(1000), &clk)
-	l := newLimiter(t, b, lease.WithClock(&clk))
-	granted := 0
-	for range 100_000 { // two seconds, and five times the rate
-		clk.Advance(20 * time.Microsecond)
-		if take(t, l, "k", 1).OK() {
-			granted++
+	for _, row := range []struct {
+		limit gcra.Limit
+		asked int // at most, in two lifetimes
+		less  int // tokens that may still come, or be left here
+	}{
+		{gcra.PerSecond(10_000).Burst(1000), 2*100 + 2*20, 100 + 125},
+		{gcra.PerSecond(1000).Burst(6), 2*1000 + 20, 6},
+	} {
+		var clk clock.Manual
+		b := newBucket(row.limit, &clk)
+		l := newLimiter(t, b, lease.WithClock(&clk))
+		granted := 0
+		for range 100_000 { // two seconds, and at least five times the rate
+			clk.Advance(20 * time.Microsecond)
+			if take(t, l, "k", 1).OK() {
+				granted++
+			}
+		}
+		if b.asked > row.asked {
+			t.Errorf("%v: asked %d times in two lifetimes, want %d", row.limit, b.asked, row.asked)
+		}
+		if all := row.limit.Within(clk.Now()); granted > all || granted < all-row.less {
+			t.Errorf("%v: granted %d of %d", row.limit, granted, all)
 		}
 	}
-	if b.asked > 2*100+2*20 {
-		t.Errorf("asked %d times in two lifetimes", b.asked)
+}
+
+// TestPartial: a block that is smaller for want of tokens says nothing of demand.
+func TestPartial(t *testing.T) {
+	var clk clock.Manual
+	b := newBucket(gcra.PerSecond(10).Burst(100), &clk)
+	l := newLimiter(t, b, lease.WithClock(&clk), lease.WithShare(1), lease.WithFirstBlock(8))
+	b.of.Take("k", 87)
+	for range 13 { // 8 of the 8 that were asked for, and 5 of 16
+		take(t, l, "k", 1)
 	}
-	// All but what came since the last question, and what is left here.
-	if all := b.Limit().Within(clk.Now()); granted > all || granted < all-100-125 {
-		t.Errorf("granted %d of %d", granted, all)
+	clk.Advance(200 * time.Millisecond)
+	b.of.Reset("k")
+	take(t, l, "k", 1)
+	if left := b.of.Peek("k", 0).Remaining(); left != 100-16 {
+		t.Errorf("%d left at the store, want a block of 16 less than 100", left)
 	}
 }
 
