@@ -183,15 +183,16 @@ func TestPutBack(t *testing.T) {
 func TestPause(t *testing.T) {
 	for _, row := range []struct {
 		limit gcra.Limit
+		share int
 		asked int // at most, in two lifetimes
 		less  int // tokens that may still come, or be left here
 	}{
-		{gcra.PerSecond(10_000).Burst(1000), 2*100 + 2*20, 100 + 125},
-		{gcra.PerSecond(1000).Burst(6), 2*1000 + 20, 6},
+		{gcra.PerSecond(10_000).Burst(1000), 8, 2*100 + 2*20, 100 + 125},
+		{gcra.PerSecond(1000).Burst(6), 1, 2000/3 + 20, 6},
 	} {
 		var clk clock.Manual
 		b := newBucket(row.limit, &clk)
-		l := newLimiter(t, b, lease.WithClock(&clk))
+		l := newLimiter(t, b, lease.WithClock(&clk), lease.WithShare(row.share))
 		granted := 0
 		for range 100_000 { // two seconds, and at least five times the rate
 			clk.Advance(20 * time.Microsecond)
