@@ -226,6 +226,64 @@ func TestPartial(t *testing.T) {
 	}
 }
 
+// TestStranded: what processes that go quiet keep from others, and lose: one block each.
+func TestStranded(t *testing.T) {
+	for _, row := range []struct {
+		processes, share, most int
+		block                  int // of a burst of 800
+	}{
+		{1, 8, 0, 100},
+		{4, 8, 0, 100},
+		{4, 16, 0, 50},
+		{4, 8, 30, 30},
+		{3, 800, 0, 1},
+		{3, 900, 0, 1},
+	} {
+		var clk clock.Manual
+		b := newBucket(gcra.PerSecond(10_000).Burst(800), &clk)
+		opts := []lease.Option{lease.WithClock(&clk), lease.WithShare(row.share)}
+		if row.most > 0 {
+			opts = append(opts, lease.WithMaxBlock(row.most))
+		}
+		var all []*lease.Limiter
+		for range row.processes {
+			all = append(all, newLimiter(t, b, opts...))
+		}
+		spent := 0
+		for range 300 { // busy, at less than the rate
+			for _, l := range all {
+				spent += take(t, l, "k", 1).Granted()
+			}
+			clk.Advance(time.Millisecond)
+		}
+		held, asked := -spent, 0
+		for _, l := range all {
+			held += int(l.Stats().Leased)
+			asked += int(l.Stats().Asked)
+		}
+		if held > row.processes*row.block || row.block > 1 && held == 0 {
+			t.Errorf("%+v: %d are held, want at most a block each", row, held)
+		}
+		// And then one request in two lifetimes.
+		for range 20 {
+			clk.Advance(2 * time.Second)
+			for _, l := range all {
+				take(t, l, "k", 1)
+			}
+		}
+		for _, l := range all {
+			s := l.Stats()
+			if s.Lost >= int64(row.block) {
+				t.Errorf("%+v: one process lost %d in all, want less than a block", row, s.Lost)
+			}
+			asked -= int(s.Asked)
+		}
+		if asked != -20*row.processes {
+			t.Errorf("%+v: %d questions for %d requests", row, -asked, 20*row.processes)
+		}
+	}
+}
+
 // TestReturn: Close gives back what is left and not refilled, once.
 func TestReturn(t *testing.T) {
 	for _, row := range []struct {
