@@ -33,41 +33,52 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var server health // of no key: nobody knows which answers
-	h := &server
+	var h *health // of no key nobody knows which server answers
+	var probe bool
 	if len(q.of) > 0 {
+		var err error
 		h = l.servers.of(q.of[0].name())
-	}
-	probe, err := h.begin()
-	if err != nil {
-		return nil, err
+		if probe, err = h.begin(); err != nil {
+			return nil, err
+		}
 	}
 	stamp := q.stamp
 	if stamp == "" {
 		stamp = newStamp()
 	}
-	keys := make([]string, len(q.of))
-	argv := append(make([]any, 0, 6+len(q.of)*argsPerKey), q.op, stamp, q.a, q.b, q.c)
+	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, len(q.of))
+	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
 		c := &q.of[i]
 		if q.decides() {
 			c.due = c.l.owing.begin(c.l, c.g, c.key)
 		}
-		keys[i] = c.name()
-		argv = c.g.args(argv, c.cost, c.due.time)
+		argv = append(argv, c.name())
+		tailed = tailed || c.due.tokens > 0 || c.g.earlier() != ""
+	}
+	argv = append(argv, q.op, stamp)
+	for i := range q.of {
+		argv = q.of[i].g.args(argv, q.of[i].cost)
+	}
+	if tailed {
+		argv = append(argv, q.a, q.b, q.c)
+		for _, c := range q.of {
+			w, r := c.due.time.texts()
+			argv = append(argv, c.g.earlier(), w, r)
+		}
 	}
 	if l.virtual != nil {
 		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
 	}
 	began := time.Now()
 	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
-	got, err := l.script.eval(timed, l.on, keys, argv)
+	got, err := l.script.eval(timed, l.on, argv)
 	cancel()
 	var a *answer
 	if err = explain(ctx, err, time.Since(began) >= l.cfg.timeout); err == nil {
 		a, err = parseAnswer(got, len(q.of))
 	}
-	if h != &server {
+	if h != nil {
 		h.end(&l.servers, probe, err)
 	}
 	for i, c := range q.of {

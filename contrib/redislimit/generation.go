@@ -13,11 +13,13 @@ import (
 // what a call says of it to the script.
 type generation struct {
 	*terms
-	debt  uint64 // tokens
-	room  span   // of the debt
-	wait  time.Duration
-	bound int64  // µs: no TAT of ours is further ahead of the instant it is written at
-	most  uint64 // tokens that a bucket may lack, what earlier limits left it included
+	debt    uint64 // tokens
+	room    span   // of the debt
+	wait    time.Duration
+	bound   int64  // µs: no TAT of ours is further ahead of the instant it is written at
+	fixed   []any  // arguments: limit, d, step, fill w, fill r
+	bounded string // the bound, behind since
+	most    uint64 // tokens that a bucket may lack, what earlier limits left it included
 
 	// since is Redis' instant since which the limiter has this limit, -1 before
 	// an answer told it.
@@ -53,6 +55,7 @@ func newGeneration(t *terms, cfg *config) (*generation, error) {
 	}
 	g.most = t.burst + g.debt
 	g.bound = int64(t.fill.w + max(g.room.w, uint64(g.wait/time.Microsecond)) + 2 + uint64(max(t.step, 0)))
+	g.fix()
 	return g, nil
 }
 
@@ -109,16 +112,23 @@ func (g *generation) learn(since, now int64) {
 	}
 }
 
-// args appends what the script is told of one key: a cost of so many tokens, and
-// what a local limiter charged for it meanwhile.
-func (g *generation) args(argv []any, cost, owed span) []any {
-	fw, fr := g.fill.texts()
+// args appends what the script is told of one key: a cost of so many tokens.
+func (g *generation) args(argv []any, cost span) []any {
 	cw, cr := cost.texts()
-	ow, owr := owed.texts()
-	chain := g.chain
+	return append(append(argv, g.fixed...), strconv.FormatInt(g.since.Load(), 10)+g.bounded, cw, cr)
+}
+
+// earlier returns the chain, as long as it is needed.
+func (g *generation) earlier() string {
 	if g.settled.Load() {
-		chain = ""
+		return ""
 	}
-	return append(argv, g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr,
-		strconv.FormatInt(g.since.Load(), 10), chain, strconv.FormatInt(g.bound, 10), cw, cr, ow, owr)
+	return g.chain
+}
+
+// fix makes what is the same in every call.
+func (g *generation) fix() {
+	fw, fr := g.fill.texts()
+	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr}
+	g.bounded = " " + strconv.FormatInt(g.bound, 10)
 }
