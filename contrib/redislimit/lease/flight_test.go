@@ -260,7 +260,7 @@ func TestForgetRace(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
-			for i := range 20_000 {
+			for i := range 8_000 {
 				// An error is an answer that took longer than the lifetime.
 				if d, err := l.Take(context.Background(), keys[(i*7+g*g+i/11)%len(keys)], 1); err == nil {
 					spent.Add(int64(d.Granted()))

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var small = config{
-	gateways: 50, keys: 5, skew: 1.1, rate: 4000, whole: 3 * time.Second, life: time.Second,
+	gateways: 50, keys: 5, skew: 1.1, rate: 4000, whole: 2 * time.Second, life: time.Second,
 	limit: gcra.PerSecond(300).Burst(300), seed: 1,
 }
 
@@ -33,8 +33,10 @@ func TestSimulation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, _ := small.simulate(requests, block, i == 1); again != r {
-				t.Errorf("block %d: %+v, and then %+v", block, r, again)
+			if block == 8 {
+				if again, _ := small.simulate(requests, block, i == 1); again != r {
+					t.Errorf("%+v, and then %+v", r, again)
+				}
 			}
 			if bound := small.limit.Within(small.life) - small.limit.Capacity(); r.overshoot > bound || r.overshoot > r.out {
 				t.Errorf("block %d: overshoot %d, of %d leased out, at most %d", block, r.overshoot, r.out, bound)
