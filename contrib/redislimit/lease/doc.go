@@ -2,7 +2,7 @@
 // shared store each time: it takes a block of a key's tokens in one round trip,
 // and spends them here by compare-and-swap.
 //
-//	shared, err := redislimit.New(client, gcra.PerSecond(50_000).Burst(10_000), redislimit.Closed)
+//	shared, err := redislimit.New(client, gcra.PerSecond(50_000).Burst(10_000), redislimit.Closed())
 //	...
 //	limiter, err := lease.New(lease.Redis(shared))
 //	...
@@ -49,8 +49,7 @@
 //   - at most one block of a key at a time: the most that [WithMaxBlock] and
 //     [WithShare] let it hold, min(maximum, max(1, ⌊burst/parts⌋)), beside what
 //     the one request asked for that took it;
-//   - for at most a lifetime, after which they are lost: the bucket has refilled as
-//     many, if it takes as long to refill them;
+//   - for at most a lifetime; then they are lost, as if they had been spent;
 //   - and less each time: the block that follows one that expired is as large as
 //     what was spent of it. A process whose traffic ends, or falls to one request a
 //     lifetime, strands one block in all, and from then on takes tokens one by one.
