@@ -151,7 +151,7 @@ func (l *Limiter) fly(ctx context.Context, e *entry, f *flight, key string, n in
 		held = 0
 	}
 	next.until, next.began = asked+l.life, asked
-	next.granted, next.whole, next.settle = d.Granted(), d.Granted() >= most, loan.Settle
+	next.granted, next.whole = d.Granted(), d.Granted() >= most
 	l.leased.Add(int64(next.granted))
 	// The request is served before anybody else sees the tokens; or, if what
 	// was held has expired, they are there for the next attempt.
@@ -159,6 +159,9 @@ func (l *Limiter) fly(ctx context.Context, e *entry, f *flight, key string, n in
 	if done = spare >= n; done {
 		d = next.grant(now, spare, n)
 		spare -= n
+	}
+	if spare > 0 { // else there is nothing to give back, and the way back need not be kept
+		next.settle = loan.Settle
 	}
 	next.left.Store(int64(spare))
 	e.block.Store(next)

@@ -57,8 +57,9 @@ func WithShare(parts int) Option {
 	return func(c *config) { c.parts = parts }
 }
 
-// WithMaxKeys bounds the keys that are remembered; 2^20 is the default, in some
-// 400 MB. A key for which there is no room is decided by the store each time.
+// WithMaxKeys bounds the keys that are remembered; 2^20 is the default, at 310 bytes
+// each, or 570 with tokens of [Redis] left. A key for which there is no room is decided
+// by the store each time.
 func WithMaxKeys(n int) Option {
 	if n < 1 {
 		panic(fmt.Sprintf("weir: lease: WithMaxKeys(%d): want 1 or more", n))
