@@ -3,7 +3,6 @@ package redislimit
 import (
 	"context"
 	"strconv"
-	"time"
 )
 
 // A query is what the script is asked.
@@ -19,11 +18,10 @@ type charge struct {
 	l    *Limiter
 	g    *generation
 	key  string
+	name string // with the prefix; ask sets it
 	cost span
 	due  due // what the local limiter charged meanwhile
 }
-
-func (c *charge) name() string { return c.l.cfg.prefix + c.key }
 
 // decides reports whether the query is a decision: by these comes what is due.
 func (q *query) decides() bool { return q.op != "reset" && q.op != "back" && q.op != "time" }
@@ -37,7 +35,10 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	var probe bool
 	if len(q.of) > 0 {
 		var err error
-		h = l.servers.of(q.of[0].name())
+		for i := range q.of {
+			q.of[i].name = q.of[i].l.cfg.prefix + q.of[i].key
+		}
+		h = l.servers.of(q.of[0].name)
 		if probe, err = h.begin(); err != nil {
 			return nil, err
 		}
@@ -46,6 +47,12 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if stamp == "" {
 		stamp = newStamp()
 	}
+	answered := false
+	defer func() {
+		if !answered { // the client panicked
+			l.finish(h, probe, q, nil, ErrUnavailable)
+		}
+	}()
 	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, len(q.of))
 	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
@@ -53,7 +60,7 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 		if q.decides() {
 			c.due = c.l.owing.begin(c.l, c.g, c.key)
 		}
-		argv = append(argv, c.name())
+		argv = append(argv, c.name)
 		tailed = tailed || c.due.tokens > 0 || c.g.earlier() != ""
 	}
 	argv = append(argv, q.op, stamp)
@@ -70,14 +77,22 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if l.virtual != nil {
 		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
 	}
-	began := time.Now()
 	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
 	got, err := l.script.eval(timed, l.on, argv)
 	cancel()
 	var a *answer
-	if err = explain(ctx, err, time.Since(began) >= l.cfg.timeout); err == nil {
+	if err != nil {
+		err = explain(ctx, err, l.virtual != nil || l.now()-t.began >= l.cfg.timeout)
+	} else {
 		a, err = parseAnswer(got, len(q.of))
 	}
+	answered = true
+	l.finish(h, probe, q, a, err)
+	return a, err
+}
+
+// finish makes known what came of a query.
+func (l *Limiter) finish(h *health, probe bool, q *query, a *answer, err error) {
 	if h != nil {
 		h.end(&l.servers, probe, err)
 	}
@@ -87,7 +102,6 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 			c.g.learn(a.keys[i].since, a.now)
 		}
 	}
-	return a, err
 }
 
 // virtualEpoch is where the time of tests begins: a multiple of their steps.
