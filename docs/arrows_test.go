@@ -68,6 +68,9 @@ var arrows = map[string][]string{
 	"contrib/metrics/prom":         {"contrib/metrics"},
 	"contrib/metrics/otel":         {"contrib/metrics"},
 	"contrib/metrics/internal/did": {"contrib/metrics", "clock", "gcra", "httplimit", "shard"},
+	// Leases are taken from the limiter of their module, and simulated as they are.
+	"contrib/redislimit/lease":     append(above[:len(above):len(above)], "contrib/redislimit"),
+	"contrib/redislimit/lease/sim": append(above[:len(above):len(above)], "contrib/redislimit/lease"),
 }
 
 // A pkg is a folder with Go code that is not a test.
