@@ -24,13 +24,16 @@ import (
 const (
 	readme = "README.md"
 	guide  = "docs/guide.md"
+	shared = "contrib/redislimit"
 )
 
-// known are the packages whose names the blocks may use unexplained.
+// known are the packages whose names the blocks may use unexplained, by their
+// paths, and where these end otherwise, with the name before it.
 var known = []string{
 	"context", "encoding/json", "errors", "expvar", "fmt", "io", "io/fs", "log", "log/slog", "math", "net/http", "net/http/httptest", "net/netip",
 	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
 	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/httplimit", module + "/shard",
+	module + "/" + shared, "redis github.com/redis/go-redis/v9", "miniredis github.com/alicebob/miniredis/v2",
 }
 
 // drivers call what a block only declares: the body of an Example.
@@ -163,7 +166,11 @@ func runBlocks(t *testing.T, setup block, document string) {
 		}
 		write(t, filepath.Join(dir, fmt.Sprint("block", i), "block_test.go"), source)
 	}
-	for command := range strings.Lines(setup.text) {
+	commands := setup.text
+	if document == guide {
+		commands += "go work use ../weir/" + shared + "\n"
+	}
+	for command := range strings.Lines(commands) {
 		args := words(t, strings.ReplaceAll(command, "../weir", checkout))
 		goTool(t, dir, args...)
 	}
@@ -277,8 +284,12 @@ func importsFor(f *ast.File) string {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := sel.X.(*ast.Ident); ok {
 				for _, path := range known {
-					if path == x.Name || strings.HasSuffix(path, "/"+x.Name) {
-						imports = append(imports, fmt.Sprintf("import %q\n", path))
+					name, path, named := strings.Cut(path, " ")
+					if !named {
+						name, path = name[strings.LastIndexByte(name, '/')+1:], name
+					}
+					if name == x.Name {
+						imports = append(imports, fmt.Sprintf("import %s %q\n", name, path))
 					}
 				}
 			}
