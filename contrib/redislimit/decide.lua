@@ -95,13 +95,14 @@ local function load(i)
   if k.since < 0 then
     k.since = now
   elseif k.since > now then
-    -- This node's clock is behind the one that the change was dated by. A
-    -- little, and nothing refills meanwhile; a lot, and it is another clock.
-    if k.since - now <= k.bound then t = k.since else k.since = now end
+    -- This server's clock is behind the one that the change was dated by. A
+    -- little, and nothing refills meanwhile; a lot, and that clock is gone.
+    if k.chain ~= '' and k.since - now <= k.bound then t = k.since else k.since = now end
   end
   local w, r, at, id = 0, 0, -1, k.id
-  local v = redis.call('GET', k.key)
+  local v = redis.pcall('GET', k.key)
   k.stamp = stamp
+  if type(v) == 'table' then return nil, v end -- WRONGTYPE
   if v then
     w, r, at, k.stamp, id = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
     if not id or id ~= k.id and not parse(id) then

@@ -77,3 +77,22 @@ func (l *Limiter) Count() int64 {
 	}
 	return c.n.Load()
 }
+
+// SlotOf is the hash slot of a key.
+func SlotOf(key string) uint16 { return slotOf(key) }
+
+// Refused notes a refusal of the key.
+func (l *Limiter) Refused(key string) {
+	t := l.begin()
+	defer l.end()
+	at := gcra.At(&t.g.limit, 0)
+	l.memory.note(t, key, at.Tick, at, gcra.Refuse(&t.g.limit, at, 1), 0)
+}
+
+// Remembered returns how many refusals are remembered.
+func (l *Limiter) Remembered() (n int) {
+	for i := range l.memory.shards {
+		n += len(l.memory.shards[i].of)
+	}
+	return n
+}
