@@ -96,3 +96,32 @@ func (l *Limiter) Remembered() (n int) {
 	}
 	return n
 }
+
+// Terms returns what a token takes: m/d µs.
+func Terms(l gcra.Limit) (m, d uint64, ok bool) {
+	t, err := newTerms(l)
+	if err != nil {
+		return 0, 0, false
+	}
+	return t.m, t.d, true
+}
+
+// TimeOf returns what n tokens take.
+func TimeOf(l gcra.Limit, n uint64) (w, r uint64) {
+	t, err := newTerms(l)
+	if err != nil {
+		panic(err)
+	}
+	s, _ := t.time(n)
+	return s.w, s.r
+}
+
+// Lacking returns the Peek of n tokens at a bucket that lacks so much.
+func Lacking(l gcra.Limit, w, r uint64, n int) gcra.Decision {
+	t, err := newTerms(l)
+	if err != nil {
+		panic(err)
+	}
+	tat, at := t.before(span{w, r}, 0)
+	return gcra.Peek(&t.limit, tat, at, n)
+}

@@ -17,6 +17,7 @@ type generation struct {
 	room  span   // of the debt
 	wait  time.Duration
 	bound int64  // µs: no TAT of ours is further ahead of the instant it is written at
+	fixed []any  // arguments: limit, d, step, fill w, fill r, bound
 	most  uint64 // tokens that a bucket may lack, what earlier limits left it included
 
 	// since is Redis' instant since which the limiter has this limit, -1 before
@@ -53,6 +54,7 @@ func newGeneration(t *terms, cfg *config) (*generation, error) {
 	}
 	g.most = t.burst + g.debt
 	g.bound = int64(t.fill.w + max(g.room.w, uint64(g.wait/time.Microsecond)) + 2 + uint64(max(t.step, 0)))
+	g.fix()
 	return g, nil
 }
 
@@ -112,13 +114,17 @@ func (g *generation) learn(since, now int64) {
 // args appends what the script is told of one key: a cost of so many tokens, and
 // what a local limiter charged for it meanwhile.
 func (g *generation) args(argv []any, cost, owed span) []any {
-	fw, fr := g.fill.texts()
-	cw, cr := cost.texts()
-	ow, owr := owed.texts()
 	chain := g.chain
 	if g.settled.Load() {
 		chain = ""
 	}
-	return append(argv, g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr,
-		strconv.FormatInt(g.since.Load(), 10), chain, strconv.FormatInt(g.bound, 10), cw, cr, ow, owr)
+	cw, cr := cost.texts()
+	ow, owr := owed.texts()
+	return append(append(append(argv, g.fixed[:5]...), strconv.FormatInt(g.since.Load(), 10), chain, g.fixed[5]), cw, cr, ow, owr)
+}
+
+// fix makes what is the same in every call.
+func (g *generation) fix() {
+	fw, fr := g.fill.texts()
+	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr, strconv.FormatInt(g.bound, 10)}
 }
