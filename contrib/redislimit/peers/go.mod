@@ -14,6 +14,7 @@ require (
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/weir-go/weir v0.0.0-00010101000000-000000000000
 	github.com/weir-go/weir/contrib/redislimit v0.0.0-00010101000000-000000000000
+	go.uber.org/goleak v1.3.0
 )
 
 require (
