@@ -29,6 +29,10 @@ type sample struct {
 	gaveUp    float64 // % of the requests, which got no decision
 }
 
+// least is how many requests each goroutine makes in any case, whenever it gets its
+// turn: one of each kind.
+const least = 2
+
 // drive has so many goroutines ask for that long, one request after another. Each
 // goes through the keys in an order of its own, in which each key comes once before
 // any comes again. It is an error if what is granted is not what the mix says: who
@@ -43,8 +47,8 @@ func drive(ctx context.Context, ask asker, keys, goroutines int, m mix, floor bo
 	}
 	begin := time.Now()
 	err := together(goroutines, func(i int) error {
-		last := begin
-		for n := 0; last.Sub(begin) < d; n++ {
+		last := time.Now()
+		for n := 0; n < least || last.Sub(begin) < d; n++ {
 			cost := m.cost(n)
 			ok, err := ask(ctx, orders[i][n%keys], cost)
 			now := time.Now()
