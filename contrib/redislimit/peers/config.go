@@ -26,8 +26,8 @@ func parse(args []string, out io.Writer) (config, error) {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.SetOutput(out)
 	var cfg config
-	flags.IntVar(&cfg.runs, "runs", 5, "rounds of all subjects; medians of fewer than 5 are noise")
-	flags.DurationVar(&cfg.time, "time", 200*time.Millisecond, "how long a subject is timed in a round, in each case")
+	flags.IntVar(&cfg.runs, "runs", 9, "rounds of all subjects; medians of fewer than 5 are noise")
+	flags.DurationVar(&cfg.time, "time", 100*time.Millisecond, "how long a subject is timed in a round, in each case")
 	flags.IntVar(&cfg.keys, "keys", 100_000, "keys of the cases that have many")
 	flags.IntVar(&cfg.sequences, "sequences", 200, "sequences of the table of wrong decisions, under each limit")
 	flags.IntVar(&cfg.requests, "requests", 40, "requests in a sequence")

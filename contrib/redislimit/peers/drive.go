@@ -24,9 +24,12 @@ func together(n int, f func(int) error) error {
 
 // A sample is one timed run of one subject.
 type sample struct {
+	decisions int
 	perSecond float64 // decisions
 	p50, p99  float64 // µs, of a decision
 	gaveUp    float64 // % of the requests, which got no decision
+	server    float64 // µs of CPU time of Redis, a decision
+	client    float64 // the same of this program
 }
 
 // least is how many requests each goroutine makes in any case, whenever it gets its
@@ -82,6 +85,7 @@ func drive(ctx context.Context, ask asker, keys, goroutines int, m mix, floor bo
 	}
 	slices.Sort(all)
 	return sample{
+		decisions: len(all),
 		perSecond: float64(len(all)) / elapsed.Seconds(),
 		p50:       micros(quantile(all, 500)), p99: micros(quantile(all, 990)),
 		gaveUp: 100 * float64(none) / float64(none+len(all)),

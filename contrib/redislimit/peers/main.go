@@ -1,7 +1,7 @@
 // Peers compares redislimit with other libraries that limit rates in Redis: how
 // fast they decide, and how often wrongly. It prints tables as Markdown.
 //
-//	go run ./contrib/redislimit/peers              # about three minutes
+//	go run ./contrib/redislimit/peers              # two or three minutes
 //	go run ./contrib/redislimit/peers -only speed/keys=hot -runs 9
 //	go run ./contrib/redislimit/peers -only wrong -sequences 2000
 //
@@ -77,7 +77,7 @@ func runSpeed(ctx context.Context, cfg config, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := measure(ctx, all, cfg); err != nil {
+	if err := measure(ctx, client, all, cfg); err != nil {
 		return err
 	}
 	writeSpeed(w, all, memory)

@@ -11,8 +11,9 @@ func writeSpeed(w io.Writer, all []*trial, memory []bytesPerKey) {
 		"- weir asks about refusals through a joint of one key, which remembers none; \"weir, remembers\" is the limiter as it is,\n"+
 		"  which answers for up to a second what is sure to be refused, for up to 16 384 keys.\n"+
 		"- PING and INCR decide nothing: they are the floor of a round trip.\n"+
+		"- CPU is the median time of the processors a decision takes; unlike the rest it hardly depends on what else the machine does.\n"+
 		"- \"gave up\" are requests that throttled answered by an error, after ten writes in a row that others were faster with.\n\n"+
-		"| case | library | decisions/s | least | most | p50, µs | p99, µs | gave up | weir is |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n")
+		"| case | library | decisions/s | least | most | p50, µs | p99, µs | CPU of Redis, µs | of the client, µs | gave up | weir is |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	verdicts := judgeSpeed(all)
 	last := ""
 	for _, t := range all {
@@ -31,8 +32,9 @@ func writeSpeed(w io.Writer, all []*trial, memory []bytesPerKey) {
 				ratio = fmt.Sprintf("%.2f ×", v.ratio)
 			}
 		}
-		fmt.Fprintf(w, "| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %s | %s |\n", group, t.subject.name, t.median(perSecond), s[0], s[len(s)-1],
-			t.median(func(s sample) float64 { return s.p50 }), t.median(func(s sample) float64 { return s.p99 }), none, ratio)
+		fmt.Fprintf(w, "| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.1f | %s | %s |\n", group, t.subject.name, t.median(perSecond), s[0], s[len(s)-1],
+			t.median(func(s sample) float64 { return s.p50 }), t.median(func(s sample) float64 { return s.p99 }),
+			t.median(func(s sample) float64 { return s.server }), t.median(func(s sample) float64 { return s.client }), none, ratio)
 	}
 	if len(memory) > 0 {
 		fmt.Fprint(w, "\n| library | bytes of Redis' memory a key |\n|---|---:|\n")

@@ -101,23 +101,61 @@ func trials(ctx context.Context, c *redis.Client, cfg config) (all []*trial, mem
 	return all, memory, nil
 }
 
-// usedMemory is what Redis says that it has allocated, in bytes.
-func usedMemory(ctx context.Context, c *redis.Client) (float64, error) {
-	text, err := c.Info(ctx, "memory").Result()
+// info returns the sum of these numbers that Redis tells of itself.
+func info(ctx context.Context, c *redis.Client, section string, names ...string) (sum float64, err error) {
+	text, err := c.Info(ctx, section).Result()
 	if err != nil {
 		return 0, err
 	}
+	found := 0
 	for line := range strings.Lines(text) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
-			return strconv.ParseFloat(v, 64)
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if !slices.Contains(names, name) {
+			continue
 		}
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("INFO %s: %w", section, err)
+		}
+		sum, found = sum+x, found+1
 	}
-	return 0, fmt.Errorf("INFO memory tells no used_memory: %q", text)
+	if found != len(names) {
+		return 0, fmt.Errorf("INFO %s tells %d of %q: %q", section, found, names, text)
+	}
+	return sum, nil
+}
+
+// usedMemory is what Redis has allocated, in bytes.
+func usedMemory(ctx context.Context, c *redis.Client) (float64, error) {
+	return info(ctx, c, "memory", "used_memory")
+}
+
+// serverTime is the CPU time that Redis has used, in seconds.
+func serverTime(ctx context.Context, c *redis.Client) (float64, error) {
+	return info(ctx, c, "cpu", "used_cpu_user", "used_cpu_sys")
+}
+
+// costs runs f and adds to its sample what it took of the processors: that does not
+// depend on what else wants them, as the decisions in a second do.
+func costs(ctx context.Context, c *redis.Client, f func() (sample, error)) (sample, error) {
+	before, err := serverTime(ctx, c)
+	if err != nil {
+		return sample{}, err
+	}
+	begin := ownTime()
+	s, err := f()
+	if err != nil {
+		return sample{}, err
+	}
+	own := ownTime() - begin
+	after, err := serverTime(ctx, c)
+	s.server, s.client = 1e6*(after-before)/float64(s.decisions), micros(own)/float64(s.decisions)
+	return s, err
 }
 
 // measure times all trials in turns: in each round all the subjects of a case
 // one after another, and first each for a tenth of the time unmeasured.
-func measure(ctx context.Context, all []*trial, cfg config) error {
+func measure(ctx context.Context, c *redis.Client, all []*trial, cfg config) error {
 	for round := range cfg.runs {
 		for i, t := range all {
 			if err := ctx.Err(); err != nil {
@@ -125,7 +163,9 @@ func measure(ctx context.Context, all []*trial, cfg config) error {
 			}
 			ask, seed := t.keys.askers[t.subject.name], uint64(round*len(all)+i)
 			for _, d := range []int{10, 1} {
-				s, err := drive(ctx, ask, len(t.keys.keys), t.workers, t.mix, t.subject.floor, cfg.time/time.Duration(d), seed)
+				s, err := costs(ctx, c, func() (sample, error) {
+					return drive(ctx, ask, len(t.keys.keys), t.workers, t.mix, t.subject.floor, cfg.time/time.Duration(d), seed)
+				})
 				if err != nil {
 					return fmt.Errorf("%s: %s: %w", t.group, t.subject.name, err)
 				}
