@@ -3,7 +3,6 @@ package redislimit
 import (
 	"context"
 	"strconv"
-	"time"
 )
 
 // A query is what the script is asked.
@@ -19,11 +18,10 @@ type charge struct {
 	l    *Limiter
 	g    *generation
 	key  string
+	name string // with the prefix; ask sets it
 	cost span
 	due  due // what the local limiter charged meanwhile
 }
-
-func (c *charge) name() string { return c.l.cfg.prefix + c.key }
 
 // decides reports whether the query is a decision: by these comes what is due.
 func (q *query) decides() bool { return q.op != "reset" && q.op != "back" && q.op != "time" }
@@ -33,41 +31,69 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var server health // of no key: nobody knows which answers
-	h := &server
+	var h *health // of no key nobody knows which server answers
+	var probe bool
 	if len(q.of) > 0 {
-		h = l.servers.of(q.of[0].name())
-	}
-	probe, err := h.begin()
-	if err != nil {
-		return nil, err
+		var err error
+		for i := range q.of {
+			q.of[i].name = q.of[i].l.cfg.prefix + q.of[i].key
+		}
+		h = l.servers.of(q.of[0].name)
+		if probe, err = h.begin(); err != nil {
+			return nil, err
+		}
 	}
 	stamp := q.stamp
 	if stamp == "" {
 		stamp = newStamp()
 	}
-	keys := make([]string, len(q.of))
-	argv := append(make([]any, 0, 6+len(q.of)*argsPerKey), q.op, stamp, q.a, q.b, q.c)
+	answered := false
+	defer func() {
+		if !answered { // the client panicked
+			l.finish(h, probe, q, nil, ErrUnavailable)
+		}
+	}()
+	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, len(q.of))
+	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
 		c := &q.of[i]
 		if q.decides() {
 			c.due = c.l.owing.begin(c.l, c.g, c.key)
 		}
-		keys[i] = c.name()
-		argv = c.g.args(argv, c.cost, c.due.time)
+		argv = append(argv, c.name)
+		tailed = tailed || c.due.tokens > 0 || c.g.earlier() != ""
+	}
+	argv = append(argv, q.op, stamp)
+	for i := range q.of {
+		argv = q.of[i].g.args(argv, q.of[i].cost)
+	}
+	if tailed {
+		argv = append(argv, q.a, q.b, q.c)
+		for _, c := range q.of {
+			w, r := c.due.time.texts()
+			argv = append(argv, c.g.earlier(), w, r)
+		}
 	}
 	if l.virtual != nil {
 		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
 	}
-	began := time.Now()
 	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
-	got, err := l.script.eval(timed, l.on, keys, argv)
+	got, err := l.script.eval(timed, l.on, argv)
 	cancel()
 	var a *answer
-	if err = explain(ctx, err, time.Since(began) >= l.cfg.timeout); err == nil {
+	if err != nil {
+		err = explain(ctx, err, l.virtual != nil || l.now()-t.began >= l.cfg.timeout)
+	} else {
 		a, err = parseAnswer(got, len(q.of))
 	}
-	if h != &server {
+	answered = true
+	l.finish(h, probe, q, a, err)
+	return a, err
+}
+
+// finish makes known what came of a query.
+func (l *Limiter) finish(h *health, probe bool, q *query, a *answer, err error) {
+	if h != nil {
 		h.end(&l.servers, probe, err)
 	}
 	for i, c := range q.of {
@@ -76,7 +102,6 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 			c.g.learn(a.keys[i].since, a.now)
 		}
 	}
-	return a, err
 }
 
 // virtualEpoch is where the time of tests begins: a multiple of their steps.

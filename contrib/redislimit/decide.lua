@@ -1,17 +1,19 @@
 -- One decision about one key or several, all or none. Before this text comes
--- the prelude (script.go), which sets now, in µs since 2025, and forever, which is
--- true only where tests let time stand still.
+-- the prelude (script.go), which sets now, in µs since 2025, and what tests use that
+-- let time stand still: forever, not to expire, and extra, arguments at the end.
 --
 -- Every number is a whole one below 2^53, which a double holds exactly. A time is
 -- a pair (w, r): w + r/d µs, where a token takes m/d µs under the limit at hand.
 -- A limit is its text m:d:burst:step; a step of -1 is a clock that stands at 0, for
 -- rate 0, and m = 0 is no limit at all.
 --
--- ARGV: operation, stamp, a, b, c, then for each key: limit, d, step, fill w, fill
--- r, since, chain, bound, cost w, cost r, owed w, owed r.
+-- ARGV: operation, stamp; for each key: limit, d, step, fill w, fill r, "since bound",
+-- cost w, cost r; and if anything of it is needed: a, b, c, for each key: chain, owed
+-- w, owed r.
 -- Answer: 1 or 0, now, tokens granted, delay; for each key: since, what is missing
 -- (before the decision) w, r, how far its clock's reading lies behind; and of
--- bookings for each key: v w, v r, end w, end r, stamp.
+-- bookings for each key: v w, v r, end w, end r, stamp. The short way answers 1 or 0,
+-- now, what is missing w, r, and how far the reading lies behind.
 
 local op, stamp = ARGV[1], ARGV[2]
 local epoch = 1735689600000000
@@ -19,30 +21,27 @@ local floor = math.floor
 
 -- The way of nearly all decisions, before anything else is even defined: one key, of
 -- this limit, and nothing that is unusual. It decides as the rest does.
-if (op == 'take' or op == 'peek') and #KEYS == 1 and ARGV[12] == '' and ARGV[16] == '0' and ARGV[17] == '0' then
-  local key, id, step, t = KEYS[1], ARGV[6], tonumber(ARGV[8]), now
+if #ARGV == 10 + extra and (op == 'take' or op == 'peek') then
+  local key, id, step, t = KEYS[1], ARGV[3], ARGV[5] + 0, now
   local w, r, at, s, of = 0, 0, 0, stamp, id
   local v = redis.pcall('GET', key)
   if v then
     if type(v) == 'string' then
-      w, r, at, s, of = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
-      w, r, at = tonumber(w), tonumber(r), tonumber(at)
+      w, r, at, s, of = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (.*)$')
     else
       of = nil
     end
   end
-  if of == id and at <= now then
-    local since = tonumber(ARGV[11])
-    if since < 0 or since > now then since = now end
+  if of == id and at + 0 <= now then
+    w, r = w + 0, r + 0
     if step ~= 0 then
       if step < 0 then t = 0 else t = now - (now + epoch) % step end
     end
     if w < t then w, r = t, 0 end
-    local mw, mr = w - t, r
-    local d, fw = tonumber(ARGV[7]), tonumber(ARGV[9])
-    local ew, er = mw + tonumber(ARGV[14]), mr + tonumber(ARGV[15])
+    local mw, mr, fw = w - t, r, ARGV[6] + 0
+    local ew, er, d = mw + ARGV[9], mr + ARGV[10], ARGV[4] + 0
     if er >= d then ew, er = ew + 1, er - d end
-    if ew > fw or ew == fw and er > tonumber(ARGV[10]) then return {0, now, 0, 0, since, mw, mr, now - t} end
+    if ew > fw or ew == fw and er > ARGV[7] + 0 then return {0, now, mw, mr, now - t} end
     if op == 'take' and (ew > mw or er > mr) then
       v = string.format('%.0f %.0f %.0f %s %s', t + ew, er, now, s, id)
       if step < 0 or forever then
@@ -50,10 +49,10 @@ if (op == 'take' or op == 'peek') and #KEYS == 1 and ARGV[12] == '' and ARGV[16]
       else
         local px = floor((t + ew - now) / 1000) + 2
         if step > 0 then px = px + math.ceil(step / 1000) end
-        redis.call('SET', key, v, 'PX', px < 2 and 2 or px)
+        redis.call('SET', key, v, 'PX', tostring(px < 2 and 2 or px)) -- below 10^14, so exact
       end
     end
-    return {1, now, 0, 0, since, mw, mr, now - t}
+    return {1, now, mw, mr, now - t}
   end
 end
 
@@ -122,15 +121,22 @@ local function convert(w, r, from, to, s)
   return c2 + w, r
 end
 
+local tail = 2 + #KEYS * 8
+local tailed = #ARGV - extra > tail
+local a, b, c = ARGV[tail + 1], ARGV[tail + 2], ARGV[tail + 3]
+
 -- load reads key i: its TAT under the limit at hand, and that limit's numbers.
 local function load(i)
-  local o = 5 + (i - 1) * 12
+  local o, p = 2 + (i - 1) * 8, tail + 3 + (i - 1) * 3
+  local since, bound = string.match(ARGV[o + 6], '^(%S+) (%S+)$')
   local k = {
     key = KEYS[i], id = ARGV[o + 1], d = tonumber(ARGV[o + 2]), step = tonumber(ARGV[o + 3]),
-    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(ARGV[o + 6]),
-    chain = ARGV[o + 7], bound = tonumber(ARGV[o + 8]),
-    cw = tonumber(ARGV[o + 9]), cr = tonumber(ARGV[o + 10]),
+    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(since),
+    bound = tonumber(bound), cw = tonumber(ARGV[o + 7]), cr = tonumber(ARGV[o + 8]),
+    chain = '',
   }
+  local ow, owr = 0, 0
+  if tailed then k.chain, ow, owr = ARGV[p + 1], tonumber(ARGV[p + 2]), tonumber(ARGV[p + 3]) end
   local t = now
   if k.since < 0 then
     k.since = now
@@ -175,7 +181,6 @@ local function load(i)
     k.stamp, k.old = stamp, nil
   end
   k.w, k.r, k.at, k.t, k.now = w, r, at, t, reading(k.step, t)
-  local ow, owr = tonumber(ARGV[o + 11]), tonumber(ARGV[o + 12])
   if ow > 0 or owr > 0 then
     if k.w < k.now then k.w, k.r = k.now, 0 end
     k.w, k.r = add(k.w, k.r, ow, owr, k.d)
@@ -215,7 +220,7 @@ for i = 1, #KEYS do
   ks[i] = k
 end
 
-local ok, granted, delay = 1, tonumber(ARGV[3]), 0
+local ok, granted, delay = 1, tailed and tonumber(a) or 0, 0
 if op == 'take' or op == 'peek' then
   for _, k in ipairs(ks) do
     local w, r = add(k.mw, k.mr, k.cw, k.cr, k.d)
@@ -231,7 +236,7 @@ elseif op == 'upto' then
   -- As many of n tokens as fit below the room (b, c) above a full bucket. The
   -- cost is that of one token: its doubles, and then from the greatest down.
   local k, n = ks[1], granted
-  local aw, ar = add(k.fw, k.fr, tonumber(ARGV[4]), tonumber(ARGV[5]), k.d)
+  local aw, ar = add(k.fw, k.fr, tonumber(b), tonumber(c), k.d)
   aw, ar = sub(aw, ar, k.mw, k.mr, k.d)
   granted = 0
   if aw >= 0 then
@@ -258,7 +263,7 @@ elseif op == 'upto' then
   if granted == 0 then ok = 0 end
 elseif op == 'book' then
   -- a: tokens, b: how far away the slot may be, c: the lateness made up for.
-  local within, late = tonumber(ARGV[4]), tonumber(ARGV[5])
+  local within, late = tonumber(b), tonumber(c)
   for _, k in ipairs(ks) do
     k.vw, k.vr = k.now, 0
     if late > 0 and k.step == 0 and k.w < k.now and k.w >= k.now - late then k.vw, k.vr = k.w, k.r end
@@ -289,8 +294,8 @@ elseif op == 'back' then
   local k = ks[1]
   -- Not as of before what was decided already.
   if k.old and k.at > k.t then k.t, k.now = k.at, reading(k.step, k.at) end
-  local tw, tr = string.match(ARGV[4], '^(%d+) (%d+)$')
-  local vw, vr, ew, er = string.match(ARGV[5], '^(%d+) (%d+) (%d+) (%d+)$')
+  local tw, tr = string.match(b, '^(%d+) (%d+)$')
+  local vw, vr, ew, er = string.match(c, '^(%d+) (%d+) (%d+) (%d+)$')
   tw, tr, vw, vr, ew, er = tonumber(tw), tonumber(tr), tonumber(vw), tonumber(vr), tonumber(ew), tonumber(er)
   ok = 0
   if k.old and k.stamp == stamp then

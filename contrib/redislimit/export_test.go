@@ -12,7 +12,7 @@ import (
 
 // virtualPrelude takes the time from the last argument, and keeps what it writes
 // for ever, since the server's own time goes on while that stands still.
-const virtualPrelude = `local now, forever = tonumber(ARGV[#ARGV]), true
+const virtualPrelude = `local now, forever, extra = tonumber(ARGV[#ARGV]), true, 1
 `
 
 // NewVirtual returns a limiter in a time that the test tells. A start is made as a

@@ -155,6 +155,29 @@ func TestSlowIsNotDown(t *testing.T) {
 	}
 }
 
+// TestLocalDebt: what was booked ahead here is due there, to the token.
+func TestLocalDebt(t *testing.T) {
+	s := newServer(t)
+	l := newLimiter(t, s.client(), "10/h burst 10", redislimit.Local(1, 2))
+	s.kill()
+	if d, err := l.Take(ctx, "k", 4); err != nil || !d.OK() {
+		t.Fatalf("err %v, error %v", d.Err(), err)
+	}
+	if d, err := l.Debit(ctx, "k", 5); err != nil || d.Granted() != 5 {
+		t.Fatalf("%d debited, error %v", d.Granted(), err)
+	}
+	s.start()
+	eventually(t, func() bool {
+		d, err := l.Peek(ctx, "other", 1)
+		return err == nil && d.Limit() == l.Limit()
+	})
+	for range 3 { // once
+		if got := left(t, l, "k"); got != 1 {
+			t.Errorf("%d of 10 left, want 1 after 9 were charged here", got)
+		}
+	}
+}
+
 // TestLocalWaits: Wait, Reserve and Peek go on too, and what is settled.
 func TestLocalWaits(t *testing.T) {
 	s := newServer(t)
@@ -222,6 +245,40 @@ func TestCallersContext(t *testing.T) {
 	}
 	if got := heard.told(); len(got) > 0 {
 		t.Errorf("told %v", got)
+	}
+}
+
+// A bomb is a client that panics.
+type bomb struct{ *redis.Client }
+
+func (b bomb) Process(context.Context, redis.Cmder) error { panic("bomb") }
+
+// TestPanic: a client that panics leaves nothing locked, and no probe under way that
+// nobody makes.
+func TestPanic(t *testing.T) {
+	l := newLimiter(t, bomb{newServer(t).client()}, "10/h burst 10", redislimit.Local(1, 2))
+	panicked := 0
+	for _, ask := range []func(){
+		func() { l.Take(ctx, "k", 1) },
+		func() { _ = l.Wait(ctx, "k") },
+		func() { _, _ = l.Reserve(ctx, "k", 1) },
+	} {
+		eventually(t, func() (boom bool) {
+			defer func() { boom = recover() != nil }()
+			ask()
+			return false
+		})
+		panicked++
+	}
+	if panicked != 3 {
+		t.Errorf("%d of 3 panicked", panicked)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = l.SetLimit(ctx, gcra.PerHour(1)) // asks the time, which panics
+	}()
+	if l.Limit() != gcra.PerHour(10).Burst(10) {
+		t.Error("the limit changed")
 	}
 }
 

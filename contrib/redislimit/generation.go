@@ -13,12 +13,13 @@ import (
 // what a call says of it to the script.
 type generation struct {
 	*terms
-	debt  uint64 // tokens
-	room  span   // of the debt
-	wait  time.Duration
-	bound int64  // µs: no TAT of ours is further ahead of the instant it is written at
-	fixed []any  // arguments: limit, d, step, fill w, fill r, bound
-	most  uint64 // tokens that a bucket may lack, what earlier limits left it included
+	debt    uint64 // tokens
+	room    span   // of the debt
+	wait    time.Duration
+	bound   int64  // µs: no TAT of ours is further ahead of the instant it is written at
+	fixed   []any  // arguments: limit, d, step, fill w, fill r
+	bounded string // the bound, behind since
+	most    uint64 // tokens that a bucket may lack, what earlier limits left it included
 
 	// since is Redis' instant since which the limiter has this limit, -1 before
 	// an answer told it.
@@ -111,20 +112,23 @@ func (g *generation) learn(since, now int64) {
 	}
 }
 
-// args appends what the script is told of one key: a cost of so many tokens, and
-// what a local limiter charged for it meanwhile.
-func (g *generation) args(argv []any, cost, owed span) []any {
-	chain := g.chain
-	if g.settled.Load() {
-		chain = ""
-	}
+// args appends what the script is told of one key: a cost of so many tokens.
+func (g *generation) args(argv []any, cost span) []any {
 	cw, cr := cost.texts()
-	ow, owr := owed.texts()
-	return append(append(append(argv, g.fixed[:5]...), strconv.FormatInt(g.since.Load(), 10), chain, g.fixed[5]), cw, cr, ow, owr)
+	return append(append(argv, g.fixed...), strconv.FormatInt(g.since.Load(), 10)+g.bounded, cw, cr)
+}
+
+// earlier returns the chain, as long as it is needed.
+func (g *generation) earlier() string {
+	if g.settled.Load() {
+		return ""
+	}
+	return g.chain
 }
 
 // fix makes what is the same in every call.
 func (g *generation) fix() {
 	fw, fr := g.fill.texts()
-	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr, strconv.FormatInt(g.bound, 10)}
+	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr}
+	g.bounded = " " + strconv.FormatInt(g.bound, 10)
 }

@@ -141,8 +141,6 @@ var temporary = [...]string{"OOM ", "READONLY ", "LOADING ", "MASTERDOWN ", "CLU
 func explain(ctx context.Context, err error, patient bool) error {
 	var told redis.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &told):
 		text := told.Error()
 		if strings.HasPrefix(text, "WEIRVALUE") || strings.HasPrefix(text, "WRONGTYPE") {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func Join(views ...View) (*Joint, error) {
 		if v.of == nil {
 			return nil, errors.New("redislimit: Join: a view is of no limiter")
 		}
-		if v.of.client != views[0].of.client {
+		if !reflect.ValueOf(v.of.client).Comparable() || v.of.client != views[0].of.client {
 			return nil, errors.New("redislimit: Join: the limiters have different clients")
 		}
 		first, key := views[0].name(), v.name()
@@ -295,9 +296,7 @@ func (j *Joint) WaitN(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	r := j.begin(n)
-	res, err := j.reserve(ctx, r, deadline)
-	j.end()
+	r, res, err := j.book(ctx, deadline, n)
 	switch {
 	case err != nil:
 		return err
@@ -311,6 +310,13 @@ func (j *Joint) WaitN(ctx context.Context, n int) error {
 		return nil
 	}
 	return res.sleep(ctx)
+}
+
+func (j *Joint) book(ctx context.Context, deadline time.Duration, n int) (*round, *Reservation, error) {
+	r := j.begin(n)
+	defer j.end()
+	res, err := j.reserve(ctx, r, deadline)
+	return r, res, err
 }
 
 // Limit returns the tightest limit: that of the least burst, divided by how often

@@ -76,7 +76,8 @@ func WithCatchUp(d time.Duration) Option {
 }
 
 // WithNotify has f called when Redis stops answering and when it answers again,
-// once each, by the call that saw it, before that returns.
+// once each, by the call that saw it, before that returns. It must not call the
+// limiter.
 func WithNotify(f func(State)) Option {
 	return func(c *config) { c.notify = f }
 }

@@ -55,10 +55,16 @@ func (o *owing) begin(l *Limiter, g *generation, key string) due {
 	return due{lacks, s}
 }
 
+// lacks returns the tokens that the local bucket has to refill, in debt too.
 func (o *owing) lacks(l *Limiter, key string) int {
 	d := l.local.Peek(key, 0)
 	limit := d.Limit()
-	return max(limit.Capacity()-d.Remaining(), 0)
+	lacks := max(limit.Capacity()-d.Remaining(), 0)
+	if full := d.ResetAfter(); d.Remaining() == 0 && full != gcra.Never && stepOf(limit) == 0 {
+		// Up to whole tokens, as above.
+		lacks = max(lacks, limit.Within(full+limit.Interval()-1)-limit.Capacity())
+	}
+	return lacks
 }
 
 // end settles the local bucket, if the charge arrived.

@@ -20,7 +20,7 @@ var decide string
 
 // prelude reads the time: Redis' own, in µs since 2025.
 const prelude = `local t = redis.call('TIME')
-local now, forever = (t[1] - 1735689600) * 1000000 + t[2], false
+local now, forever, extra = (t[1] - 1735689600) * 1000000 + t[2], false, 0
 `
 
 // A script is a Lua text, and the name under which a server keeps it.
@@ -81,14 +81,10 @@ func usable(client redis.Scripter, timeout time.Duration) (processor, error) {
 	return nil, fmt.Errorf("redislimit: a %T has no Process, by which a command can be sent without being sent again", client)
 }
 
-// eval runs the script: one round trip, and once in a server's life two.
-func (s *script) eval(ctx context.Context, on processor, keys []string, args []any) ([]any, error) {
-	argv := make([]any, 0, 3+len(keys)+len(args))
-	argv = append(argv, "evalsha", s.sha, len(keys))
-	for _, k := range keys {
-		argv = append(argv, k)
-	}
-	argv = append(argv, args...)
+// eval runs the script: one round trip, and once in a server's life two. The first
+// arguments are left free for the name of the command and what it is to run.
+func (s *script) eval(ctx context.Context, on processor, argv []any) ([]any, error) {
+	argv[0], argv[1] = "evalsha", s.sha
 	got, err := send(ctx, on, argv)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		argv[0], argv[1] = "eval", s.text
@@ -110,6 +106,7 @@ type answer struct {
 	ok                  bool
 	now, granted, delay int64
 	keys                []found
+	one                 [1]found // what keys is of mostly
 }
 
 // found is what it returned of one key.
@@ -126,14 +123,18 @@ const (
 	head   = 4 // of an answer
 	perKey = 4
 	booked = 5
+	brief  = 5 // all of an answer, the short way
 
-	argsPerKey = 12
+	argsPerKey = 12 // at most
 )
 
 func parseAnswer(got []any, keys int) (*answer, error) {
 	if keys == 0 && len(got) == 2 { // to "time"
 		now, _ := got[1].(int64)
 		return &answer{ok: true, now: now}, nil
+	}
+	if len(got) == brief && keys == 1 {
+		got = []any{got[0], got[1], int64(0), int64(0), got[1], got[2], got[3], got[4]}
 	}
 	short := len(got) == head+keys*perKey
 	if !short && len(got) != head+keys*(perKey+booked) {
@@ -147,7 +148,10 @@ func parseAnswer(got []any, keys int) (*answer, error) {
 		}
 		return n
 	}
-	a := &answer{ok: num(0) == 1, now: num(1), granted: num(2), delay: num(3), keys: make([]found, keys)}
+	a := &answer{ok: num(0) == 1, now: num(1), granted: num(2), delay: num(3)}
+	if a.keys = a.one[:]; keys > 1 {
+		a.keys = make([]found, keys)
+	}
 	pair := func(i int) span { return span{uint64(num(i)), uint64(num(i + 1))} }
 	for i := range a.keys {
 		at := head + i*perKey

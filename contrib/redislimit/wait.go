@@ -34,19 +34,12 @@ func (l *Limiter) WaitN(ctx context.Context, key string, n int) error {
 	if err != nil {
 		return err
 	}
-	t := l.begin()
-	late := time.Duration(0)
-	if g := l.lag.Load(); g != nil && t.began-g.woke <= l.cfg.catchUp {
-		late = g.late
-	}
-	g := t.g
-	r, err := l.reserve(ctx, t, key, deadline, late, n)
-	l.end()
+	t, r, err := l.book(ctx, key, deadline, n)
 	switch {
 	case err != nil:
 		return err
 	case !r.OK():
-		return refusal(r.d, deadline, g.wait)
+		return refusal(r.d, deadline, t.g.wait)
 	case r.delay <= 0:
 		return nil
 	}
@@ -58,6 +51,18 @@ func (l *Limiter) WaitN(ctx context.Context, key string, n int) error {
 		l.lag.Store(&lag{woke, owed})
 	}
 	return nil
+}
+
+// book books for a wait, on the key's schedule.
+func (l *Limiter) book(ctx context.Context, key string, deadline time.Duration, n int) (turn, *Reservation, error) {
+	t := l.begin()
+	defer l.end()
+	late := time.Duration(0)
+	if g := l.lag.Load(); g != nil && t.began-g.woke <= l.cfg.catchUp {
+		late = g.late
+	}
+	r, err := l.reserve(ctx, t, key, deadline, late, n)
+	return t, r, err
 }
 
 // left returns the time until the context's deadline, or its error.
