@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 	// It shows how a program is watched.
 	"docs/examples/proxy": append(above[:len(above):len(above)], "contrib/metrics", "contrib/metrics/prom"),
 	"contrib/...":         above,
-	// It measures it beside others.
+	// It compares redislimit with others.
 	"contrib/redislimit/peers": append(above[:len(above):len(above)], "contrib/redislimit"),
 	// What both of its packages have in common is the module's own.
 	"contrib/metrics/prom":         {"contrib/metrics"},

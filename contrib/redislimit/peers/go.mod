@@ -2,9 +2,10 @@ module github.com/weir-go/weir/contrib/redislimit/peers
 
 go 1.26.0
 
-replace github.com/weir-go/weir => ../../..
-
-replace github.com/weir-go/weir/contrib/redislimit => ..
+replace (
+	github.com/weir-go/weir => ../../..
+	github.com/weir-go/weir/contrib/redislimit => ..
+)
 
 require (
 	github.com/alicebob/miniredis/v2 v2.39.0

@@ -1,213 +1,228 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// startRedis starts a redis-server on a socket of its own.
-func startRedis() (client *redis.Client, end func(), err error) {
-	dir, err := os.MkdirTemp("", "weir")
-	if err != nil {
-		return nil, nil, err
-	}
-	socket := filepath.Join(dir, "s")
-	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir)
-	end = func() {
-		if client != nil {
-			client.Close()
-		}
-		if cmd.Process != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-		os.RemoveAll(dir)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), "The server is now ready") {
-			client = redis.NewClient(&redis.Options{Network: "unix", Addr: socket, PoolSize: 64})
-			return client, end, nil
-		}
-	}
-	end()
-	return nil, nil, errors.New("redis-server did not start")
-}
-
-// jobs are what is measured.
-var jobs = []struct {
-	name    string
+// A trial is one subject in one case.
+type trial struct {
+	group   string
+	keys    *keyset
 	workers int
-	keys    int
-	granted bool
-	n       int
-	burst   int
-}{
-	{"one after another, 10 000 keys, granted", 1, 10_000, true, 1_000_000, 1_000_000},
-	{"32 goroutines, 10 000 keys, granted", 32, 10_000, true, 1_000_000, 1_000_000},
-	{"32 goroutines, one key, granted", 32, 1, true, 1_000_000, 1_000_000},
-	{"32 goroutines, 10 000 keys, refused", 32, 10_000, false, 1, 1},
+	mix     mix
+	subject subject
+	samples []sample
 }
 
-// A speed is what one job took: decisions a second, and µs of the server's processor
-// and of this process' for each, which other programs on the machine disturb less.
-type speed struct{ rate, server, client float64 }
-
-// cpu returns the processor time used so far by the server's one thread and here.
-func cpu(client *redis.Client) (server, here time.Duration, err error) {
-	info, err := client.Info(context.Background(), "cpu").Result()
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(info) {
-		name, text, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_sys_main_thread" || name == "used_cpu_user_main_thread" {
-			s, err := time.ParseDuration(text + "s")
-			if err != nil {
-				return 0, 0, err
-			}
-			server += s
-		}
-	}
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0, 0, err
-	}
-	return server, time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
+// bytesPerKey are those that Redis has more after a subject's keys were made, a
+// key.
+type bytesPerKey struct {
+	lib   string
+	bytes float64
 }
 
-// measure makes decisions for that time.
-func measure(client *redis.Client, take take, workers, keys int, granted bool, d time.Duration) (s speed, err error) {
-	var done, wrong atomic.Int64
-	var failed atomic.Pointer[error]
-	ctx := context.Background()
-	names := make([]string, keys)
-	for i := range names {
-		names[i] = "key:" + strconv.Itoa(i)
+// A timing is a case of this section.
+type timing struct {
+	keys, workers int
+	mix           mix
+}
+
+func (t timing) keysName() string {
+	if t.keys == 1 {
+		return "hot"
 	}
-	if !granted { // empty them
-		for _, k := range names {
-			for range 2 {
-				if _, err := take(ctx, k, 1); err != nil {
-					return s, err
-				}
+	return strconv.Itoa(t.keys)
+}
+
+func (t timing) String() string {
+	return fmt.Sprintf("keys=%s case=%s goroutines=%d", t.keysName(), t.mix, t.workers)
+}
+
+func timings(cfg config) (all []timing) {
+	for _, keys := range []int{1, cfg.keys} {
+		for _, m := range []mix{granted, refused, half} {
+			for _, workers := range cfg.goroutines {
+				all = append(all, timing{keys, workers, m})
 			}
 		}
 	}
-	server, here, err := cpu(client)
-	if err != nil {
-		return s, err
-	}
-	var wg sync.WaitGroup
-	begin := time.Now()
-	for w := range workers {
-		wg.Go(func() {
-			for i := w * 7919; time.Since(begin) < d; i++ {
-				ok, err := take(ctx, names[i%keys], 1)
-				if err != nil {
-					failed.Store(&err)
-					return
-				}
-				if ok != granted {
-					wrong.Add(1)
-				}
-				done.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	took := time.Since(begin)
-	if err := failed.Load(); err != nil {
-		return s, *err
-	}
-	server2, here2, err := cpu(client)
-	if err != nil {
-		return s, err
-	}
-	if wrong.Load() > done.Load()/100 {
-		return s, fmt.Errorf("%d of %d decisions were not what is measured (granted: %v)", wrong.Load(), done.Load(), granted)
-	}
-	n := float64(done.Load())
-	each := func(used time.Duration) float64 { return float64(used.Nanoseconds()) / 1e3 / n }
-	return speed{n / took.Seconds(), each(server2 - server), each(here2 - here)}, nil
+	return all
 }
 
-// speedTable measures the libraries in turn, on one server, and prints the medians.
-func speedTable(w io.Writer, rounds int, d time.Duration) error {
-	client, end, err := startRedis()
-	if err != nil {
-		return err
-	}
-	defer end()
-	fmt.Fprintf(w, "Decisions a second (µs of processor time for each, of the server + of the client), medians of %d rounds of\n%v in turn, one redis-server on a unix socket:\n\n| |", rounds, d)
-	for _, s := range subjects {
-		fmt.Fprintf(w, " %s |", s.name)
-	}
-	fmt.Fprintf(w, "\n|---|%s", strings.Repeat("--:|", len(subjects)))
-	for _, j := range jobs {
-		got := make([][]speed, len(subjects))
-		problem := make([]error, len(subjects))
-		for range rounds {
-			for i, s := range subjects {
-				if problem[i] != nil {
-					continue
-				}
-				if err := client.FlushDB(context.Background()).Err(); err != nil {
-					return err
-				}
-				period := time.Second
-				if !j.granted {
-					period = 24 * time.Hour
-				}
-				take, err := s.make(client, j.n, period, j.burst)
-				if err != nil {
-					return err
-				}
-				r, err := measure(client, take, j.workers, j.keys, j.granted, d)
-				if err != nil {
-					problem[i] = err
-					continue
-				}
-				got[i] = append(got[i], r)
-			}
+// in returns the subjects that are asked for in this case.
+func (t timing) in(cfg config) (some []subject) {
+	for _, s := range subjects() {
+		if slices.Contains(s.mixes, t.mix) && cfg.only.MatchString("speed/"+t.String()+"/"+s.name) {
+			some = append(some, s)
 		}
-		fmt.Fprintf(w, "\n| %s |", j.name)
-		for i := range subjects {
-			if problem[i] != nil {
-				fmt.Fprintf(w, " fails: %v |", problem[i])
+	}
+	return some
+}
+
+// trials are the cases that are asked for, one after another, with their keys made.
+func trials(ctx context.Context, c *redis.Client, cfg config) (all []*trial, memory []bytesPerKey, err error) {
+	sets := make(map[int]*keyset)
+	for _, t := range timings(cfg) {
+		for _, s := range t.in(cfg) {
+			k := sets[t.keys]
+			if k == nil {
+				if k, err = newKeyset(c, t.keysName(), t.keys, subjects()); err != nil {
+					return nil, nil, err
+				}
+				sets[t.keys] = k
+			}
+			all = append(all, &trial{group: t.String(), keys: k, workers: t.workers, mix: t.mix, subject: s})
+			if k.filled[s.of] || s.name == ping {
 				continue
 			}
-			median := func(of func(speed) float64) float64 {
-				slices.SortFunc(got[i], func(a, b speed) int { return cmp.Compare(of(a), of(b)) })
-				return of(got[i][len(got[i])/2])
+			before, err := usedMemory(ctx, c)
+			if err == nil {
+				err = k.fill(ctx, s)
 			}
-			fmt.Fprintf(w, " %.0f (%.1f + %.1f) |", median(func(s speed) float64 { return s.rate }),
-				median(func(s speed) float64 { return s.server }), median(func(s speed) float64 { return s.client }))
+			if err != nil {
+				return nil, nil, err
+			}
+			after, err := usedMemory(ctx, c)
+			if err != nil {
+				return nil, nil, err
+			}
+			if t.keys > 1 {
+				memory = append(memory, bytesPerKey{s.of, (after - before) / float64(t.keys)})
+			}
 		}
 	}
-	fmt.Fprintln(w)
+	return all, memory, nil
+}
+
+// info returns the sum of these numbers that Redis tells of itself.
+func info(ctx context.Context, c *redis.Client, section string, names ...string) (sum float64, err error) {
+	text, err := c.Info(ctx, section).Result()
+	if err != nil {
+		return 0, err
+	}
+	found := 0
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if !slices.Contains(names, name) {
+			continue
+		}
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("INFO %s: %w", section, err)
+		}
+		sum, found = sum+x, found+1
+	}
+	if found != len(names) {
+		return 0, fmt.Errorf("INFO %s tells %d of %q: %q", section, found, names, text)
+	}
+	return sum, nil
+}
+
+// usedMemory is what Redis has allocated, in bytes.
+func usedMemory(ctx context.Context, c *redis.Client) (float64, error) {
+	return info(ctx, c, "memory", "used_memory")
+}
+
+// serverTime is the CPU time that Redis has used, in seconds.
+func serverTime(ctx context.Context, c *redis.Client) (float64, error) {
+	return info(ctx, c, "cpu", "used_cpu_user", "used_cpu_sys")
+}
+
+// costs runs f and adds to its sample what it took of the processors: that does not
+// depend on what else wants them, as the decisions in a second do.
+func costs(ctx context.Context, c *redis.Client, f func() (sample, error)) (sample, error) {
+	before, err := serverTime(ctx, c)
+	if err != nil {
+		return sample{}, err
+	}
+	begin := ownTime()
+	s, err := f()
+	if err != nil {
+		return sample{}, err
+	}
+	own := ownTime() - begin
+	after, err := serverTime(ctx, c)
+	s.server, s.client = 1e6*(after-before)/float64(s.decisions), micros(own)/float64(s.decisions)
+	return s, err
+}
+
+// measure times all trials in turns: in each round all the subjects of a case
+// one after another, and first each for a tenth of the time unmeasured.
+func measure(ctx context.Context, c *redis.Client, all []*trial, cfg config) error {
+	for round := range cfg.runs {
+		for i, t := range all {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			ask, seed := t.keys.askers[t.subject.name], uint64(round*len(all)+i)
+			for _, d := range []int{10, 1} {
+				s, err := costs(ctx, c, func() (sample, error) {
+					return drive(ctx, ask, len(t.keys.keys), t.workers, t.mix, t.subject.floor, cfg.time/time.Duration(d), seed)
+				})
+				if err != nil {
+					return fmt.Errorf("%s: %s: %w", t.group, t.subject.name, err)
+				}
+				if d == 1 {
+					t.samples = append(t.samples, s)
+				}
+			}
+		}
+	}
 	return nil
+}
+
+// median returns the middle one of what is looked at in the samples.
+func (t *trial) median(of func(sample) float64) float64 {
+	s := t.sorted(of)
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+func (t *trial) sorted(of func(sample) float64) []float64 {
+	var all []float64
+	for _, s := range t.samples {
+		all = append(all, of(s))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func perSecond(s sample) float64 { return s.perSecond }
+
+// A verdict is what came of the goal in one case: weir decides at least as often
+// as the other.
+type verdict struct {
+	group, lib  string
+	ratio       float64
+	least, most float64 // of the rounds
+}
+
+func (v verdict) met() bool { return v.ratio >= 1 }
+
+// judgeSpeed compares weir with the other libraries in each case, where each asks
+// Redis about every request.
+func judgeSpeed(all []*trial) (verdicts []verdict) {
+	for _, t := range all {
+		if t.subject.name != redisRate && t.subject.name != throttle {
+			continue
+		}
+		i := slices.IndexFunc(all, func(o *trial) bool { return o.group == t.group && o.subject.name == weir })
+		if i < 0 {
+			continue
+		}
+		v := verdict{group: t.group, lib: t.subject.name, ratio: all[i].median(perSecond) / t.median(perSecond)}
+		var ratios []float64
+		for n, s := range t.samples {
+			ratios = append(ratios, all[i].samples[n].perSecond/s.perSecond)
+		}
+		v.least, v.most = slices.Min(ratios), slices.Max(ratios)
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
 }
