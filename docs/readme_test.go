@@ -33,7 +33,7 @@ var known = []string{
 	"context", "encoding/json", "errors", "expvar", "fmt", "io", "io/fs", "log", "log/slog", "math", "net/http", "net/http/httptest", "net/netip",
 	"os", "path/filepath", "strconv", "strings", "testing", "testing/synctest", "time",
 	module + "/atomic", module + "/clock", module + "/clock/tsc", module + "/gcra", module + "/httplimit", module + "/shard",
-	module + "/" + shared, "redis github.com/redis/go-redis/v9", "miniredis github.com/alicebob/miniredis/v2",
+	module + "/" + shared, module + "/" + shared + "/lease", "redis github.com/redis/go-redis/v9", "miniredis github.com/alicebob/miniredis/v2",
 }
 
 // drivers call what a block only declares: the body of an Example.
