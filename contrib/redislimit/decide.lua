@@ -49,7 +49,7 @@ if #ARGV == 10 + extra and (op == 'take' or op == 'peek') then
       else
         local px = floor((t + ew - now) / 1000) + 2
         if step > 0 then px = px + math.ceil(step / 1000) end
-        redis.call('SET', key, v, 'PX', tostring(px < 2 and 2 or px)) -- below 10^14, so exact
+        redis.call('SET', key, v, 'PX', tostring(px < 1000 and 1000 or px)) -- below 10^14, so exact
       end
     end
     return {1, now, mw, mr, now - t}
@@ -206,7 +206,7 @@ local function save(k)
   if k.chain ~= '' and k.since + k.fw + 1 > last then last = k.since + k.fw + 1 end
   local px = floor((last - k.t) / 1000) + 2
   if k.step > 0 then px = px + math.ceil(k.step / 1000) end
-  if px < 2 then px = 2 end
+  if px < 1000 then px = 1000 end -- to make a busy key anew all the time costs more
   redis.call('SET', k.key, v, 'PX', text(px))
 end
 

@@ -26,7 +26,8 @@
 //   - Once: no request is charged twice because an answer failed to come. The
 //     client's own retries are off for the script. See Unavailable.
 //   - A refusal, a Peek and a cost of 0 write nothing, but for what is due from an
-//     outage under Local. A key expires when its bucket is full, not before.
+//     outage under Local. A key expires when its bucket is full, not before, and
+//     a second after it was written at the earliest.
 //   - Nothing comes back of a booking across a Reset, a change of limit or the
 //     key's expiry: each bucket has a stamp, and who gives back shows it.
 //   - Bounded memory here: refusals of 16 384 keys, and under Local the buckets of
