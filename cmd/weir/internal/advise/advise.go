@@ -58,9 +58,10 @@ type peak struct {
 
 // New returns an advisor.
 func New(o Options) *Advisor {
-	if o.MaxKeys <= 0 || o.MaxKeys > math.MaxInt32 {
+	if o.MaxKeys <= 0 {
 		o.MaxKeys = DefaultKeys
 	}
+	o.MaxKeys = min(o.MaxKeys, math.MaxInt32)
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}

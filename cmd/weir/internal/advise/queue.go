@@ -131,8 +131,10 @@ func (a *Advisor) point(q *queue, all []need, n int) (Point, bool) {
 	slices.Sort(ticks)
 	at := func(percent int) int64 { return q.burst(ticks[rank(int64(len(ticks)), percent)]) }
 	p.P50, p.P90, p.P99 = at(50), at(90), at(99)
-	spared := min(a.o.ForKeys.of(int64(len(ticks))), int64(len(ticks)-1))
-	p.ForKeys = max(q.burst(ticks[int64(len(ticks))-1-spared]), 1)
+	p.ForKeys = 1
+	if spare := int64(len(ticks)) - 1 - a.o.ForKeys.of(int64(len(ticks))); spare >= 0 {
+		p.ForKeys = max(q.burst(ticks[spare]), 1)
+	}
 	return p, true
 }
 

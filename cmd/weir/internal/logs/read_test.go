@@ -147,10 +147,10 @@ func TestErrors(t *testing.T) {
 		want            string
 		none            bool // ErrNoRecords
 	}{
-		{"", "default", "1", Options{}, "no records in 0 lines", true},
-		{"\n\n", "default", "1", Options{}, "no records in 2 lines", true},
-		{"time,key\n", "default", "1", Options{}, "no records in 1 lines", true},
-		{"time,key\nx,a\n", "default", "1", Options{}, `of which 1 are broken: -:2: time "x" is no time that is known`, true},
+		{"", "default", "1", Options{}, "no records (lines: 0)", true},
+		{"\n\n", "default", "1", Options{}, "no records (lines: 2)", true},
+		{"time,key\n", "default", "1", Options{}, "no records (lines: 1)", true},
+		{"time,key\nx,a\n", "default", "1", Options{}, `no records (lines: 2, broken: 1), the first: -:2: time "x" is no time that is known`, true},
 		{"hello\nworld\n", "default", "1", Options{}, `no column time, timestamp`, false},
 		{"time,who\n1,a\n", "default", "1", Options{}, `there is no column for client among "time, who"`, false},
 		{"time,who\n1,a\n", "who", "tokens", Options{}, `there is no column for tokens`, false},
@@ -212,7 +212,8 @@ func TestFiles(t *testing.T) {
 	if want := "[8sc 8se 10sa 12sb 12sf 12.5sd]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if err != nil || s.Requests != 6 || s.Lines != 7 || s.Blank != 1 || s.Reordered != 2 || s.Late != 1 || s.Files[0].Lines != 4 || s.Files[1].Format != "json" {
+	if err != nil || s.Requests != 6 || s.Lines != 7 || s.Blank != 1 || s.Reordered != 2 || s.Late != 1 || s.Files[0].Lines != 4 || s.Files[1].Format != "json" ||
+		!s.Files[0].First.Equal(time.Unix(10, 0)) || !s.Files[1].First.Equal(time.Unix(12, 5e8)) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

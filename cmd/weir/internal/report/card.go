@@ -132,7 +132,7 @@ func (p *page) topKeys(v *replay.Verdict) {
 		t.Rows[len(t.Rows)-1].Bar = hundredths(k.Refused, k.Requests)
 	}
 	if v.MayLack > 0 {
-		t.About = "Keys were forgotten: each count may lack up to " + num(v.MayLack) + "."
+		t.About = "Not all keys had room: each count may lack up to " + num(v.MayLack) + ", see -max-keys."
 	}
 	p.Top = append(p.Top, t)
 }

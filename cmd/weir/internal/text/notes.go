@@ -20,19 +20,37 @@ func Notes(s *logs.Summary) []string {
 		}
 	}
 	if s.Free > 0 {
-		add("%s have no cost and count as 0 tokens.", count(s.Free, "request"))
+		add("%s without a cost, counted as 0 tokens.", count(s.Free, "request"))
 	}
 	if s.Reordered > 0 {
-		add("%s stood out of order within %v and were sorted.", count(s.Reordered, "request"), s.Window)
+		add("The window of %v sorted %s that stood out of order.", s.Window, count(s.Reordered, "request"))
 	}
 	if s.Late > 0 {
-		add("%s stood out of order by more than %v (or more than %s came between) and were decided at the latest time seen before them: sort the input, or widen -window.",
-			count(s.Late, "request"), s.Window, console.Grouped(logs.MaxHeld))
+		add("Too far out of order for the window of %v (or more than %s came between): %s, decided at the latest time seen before. Sort the input, or widen -window.",
+			s.Window, console.Grouped(logs.MaxHeld), count(s.Late, "request"))
+		if older, newer, ok := misplaced(s.Files); ok {
+			add("%s begins earlier than %s, which was read before it: name the older file first.", console.Plain(older), console.Plain(newer))
+		}
 	}
 	if s.WholeSeconds() {
 		add("The clock is one of whole seconds: all requests of a second arrive at once. So a burst looks larger than it was, by up to what the rate brings in 1s, and refusals are overstated; where requests fell on both sides of a second they can be understated. A smallest burst is uncertain by rate x 1s either way.")
 	}
 	return notes
+}
+
+// misplaced finds a file that begins earlier than the one with records before it.
+func misplaced(files []logs.File) (older, newer string, ok bool) {
+	last := -1
+	for i := range files {
+		if files[i].First.IsZero() {
+			continue // it has no records
+		}
+		if last >= 0 && files[i].First.Before(files[last].First) {
+			return files[i].Name, files[last].Name, true
+		}
+		last = i
+	}
+	return "", "", false
 }
 
 // source says what was read.

@@ -79,7 +79,7 @@ func mostRefused(b *strings.Builder, v *replay.Verdict) {
 	}
 	t.write(b)
 	if v.MayLack > 0 {
-		fmt.Fprintf(b, "  keys were forgotten: each count may lack up to %s\n", console.Grouped(v.MayLack))
+		fmt.Fprintf(b, "  not all keys had room: each count may lack up to %s, see -max-keys\n", console.Grouped(v.MayLack))
 	}
 }
 
@@ -97,7 +97,7 @@ func when(b *strings.Builder, t *replay.Timeline, all []replay.Verdict, s Style)
 	}
 	columns := s.width() - 2
 	requests, each := fit(t.Requests, columns)
-	fmt.Fprintf(b, "\nover time, from %s, %v a column\n", t.Start.Format("2006-01-02 15:04:05"), t.Width*time.Duration(each))
+	fmt.Fprintf(b, "\nover time, from %s UTC, %v a column\n", t.Start.Format(time.DateTime), t.Width*time.Duration(each))
 	draw := func(name string, n []int64) {
 		most := int64(0)
 		for _, v := range n {
