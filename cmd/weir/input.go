@@ -47,7 +47,7 @@ func newInput(p *program, f *flag.FlagSet) *input {
 	f.IntVar(&in.maxKeys, "max-keys", 2_000_000, "keys of one kind that are told apart, a `NUMBER`: about 150 bytes each")
 	f.BoolVar(&in.anonymize, "anonymize", false, "print keys as hashes under a key that is forgotten, and nothing else of the lines")
 	f.BoolVar(&in.strict, "strict", false, "exit with 1 if a line is broken")
-	f.BoolVar(&in.json, "json", false, "print one JSON document instead of text")
+	f.BoolVar(&in.json, "json", false, "print one JSON document instead of text (docs/json.md says what is in it)")
 	f.BoolVar(&in.ascii, "ascii", false, "draw with ASCII characters")
 	f.BoolVar(&in.progress, "progress", false, "tell how far it is also where stderr is no terminal")
 	return in

@@ -60,6 +60,9 @@ func TestLadder(t *testing.T) {
 		{Rate{7, time.Second}, Rate{7, time.Second}},
 		{Rate{1, 9000 * time.Hour}, Rate{1, time.Second}},
 		{Rate{1 << 62, time.Second}, Rate{1 << 62, time.Second}},
+		{Rate{1, time.Second}, Rate{80, time.Second}},
+		{Rate{2, time.Hour}, Rate{3, time.Minute}},
+		{Rate{50, time.Hour}, Rate{4, time.Second}},
 		{Rate{1000, time.Second}, Rate{1, time.Second}},
 	} {
 		all := ladder(row.low, row.high)
@@ -72,6 +75,13 @@ func TestLadder(t *testing.T) {
 		}
 		if row.high.N < 1<<60 && row.low.compare(row.high) <= 0 && rat(all[len(all)-1]).Cmp(rat(row.high)) < 0 {
 			t.Errorf("%v to %v ends at %v", row.low, row.high, all[len(all)-1])
+		}
+		if len(all) < mostRates && all[0].compare(Rate{2, time.Hour}) >= 0 {
+			for i, r := range all[1:] {
+				if step := new(big.Rat).Quo(rat(r), rat(all[i])); step.Cmp(big.NewRat(11, 10)) < 0 || step.Cmp(big.NewRat(134, 100)) > 0 {
+					t.Errorf("from %v to %v is a step of %s", all[i], r, step.FloatString(2))
+				}
+			}
 		}
 		for i, r := range all {
 			if r.limit(1).Capacity() != 1 || i > 0 && all[i-1].compare(r) == 0 {
