@@ -205,6 +205,24 @@ func TestFileOrder(t *testing.T) {
 	}
 }
 
+// TestPastRange gives a log that spans more than a limit counts: a stamp of 1970 at its top.
+func TestPastRange(t *testing.T) {
+	log := "time,key\n0,a\n" + strings.Repeat("1700000000,a\n", 3)
+	r := decode[replay.Result](t, weir(log, "replay", "-json", "-limit", "31/s", "-limit", "1/s", "-limit", "0/s burst 9", "-limit", "unlimited", "-"))
+	for i, want := range []int64{3, 0, 0, 0} {
+		if got := r.Limits[i].PastRange; got != want {
+			t.Errorf("%v: %d requests are past its range, want %d", r.Limits[i].Limit, got, want)
+		}
+	}
+	if got := weir(log, "replay", "-limit", "31/s", "-").out; !strings.Contains(got, "key: 31/s burst 1: 3 requests so long after the first that nothing refills") {
+		t.Error(got)
+	}
+	a := decode[advise.Result](t, weir(log, "advise", "-json", "-rate", "1/s,31/s", "-"))
+	if len(a.Curve) != 1 || a.Curve[0].Rate != "1/s" || !slices.Equal(a.Skipped, []string{"31/s"}) {
+		t.Errorf("%+v, left out %q", a.Curve, a.Skipped)
+	}
+}
+
 // TestFormatsAgree reads the same requests from three formats.
 func TestFormatsAgree(t *testing.T) {
 	t.Chdir("testdata")

@@ -80,7 +80,8 @@ func (a *Advisor) needs(queues []queue) ([]need, error) {
 }
 
 // curve fills in what each rate needs. A rate is left out where the burst is beyond maxQueue: a limit with such a burst has
-// coarser ticks, which are not those that the queue was followed in.
+// coarser ticks, which are not those that the queue was followed in. So is one whose limit's clock ends before the traffic
+// does, as it would refill nothing in the end.
 func (a *Advisor) curve(r *Result, rates []Rate) error {
 	size := a.batch(len(rates), 16)
 	for part := range slices.Chunk(rates, size) {
@@ -93,10 +94,12 @@ func (a *Advisor) curve(r *Result, rates []Rate) error {
 			return err
 		}
 		for i := range queues {
-			if p, ok := a.point(&queues[i], all[i:], len(queues)); ok {
+			q := &queues[i]
+			ended := gcra.At(&q.limit, a.span()).Tick == gcra.At(&q.limit, gcra.Never).Tick
+			if p, ok := a.point(q, all[i:], len(queues)); ok && !ended {
 				r.Curve = append(r.Curve, p)
 			} else {
-				r.Skipped = append(r.Skipped, queues[i].rate.String())
+				r.Skipped = append(r.Skipped, q.rate.String())
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func Advice(r *advise.Result, s Style) string {
 		verdicts[i] = r.Advice[i].Verdict
 	}
 	if len(r.Advice) == 0 {
-		b.WriteString("\nno advice: no request costs a token, or no limit has the bursts\n")
+		b.WriteString("\nno advice: no request costs a token, or no limit counts that much\n")
 	} else {
 		when(&b, r.Timeline, verdicts, s)
 	}
@@ -57,7 +57,7 @@ func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
 func curve(b *strings.Builder, r *advise.Result, s Style) {
 	if len(r.Skipped) > 0 {
-		fmt.Fprintf(b, "  %-16s %s: their bursts are beyond what a limit of that rate counts exactly\n", "rates left out", strings.Join(r.Skipped, ", "))
+		fmt.Fprintf(b, "  %-16s %s: the bursts, or the time from first to last, are beyond what such a limit counts\n", "rates left out", strings.Join(r.Skipped, ", "))
 	}
 	if len(r.Curve) == 0 {
 		return
@@ -147,6 +147,9 @@ func advice(b *strings.Builder, a *advise.Advice, r *advise.Result) {
 	}
 	if v.Never > 0 {
 		row("", "%s above the burst would never pass", count(v.Never, "request"))
+	}
+	if v.PastRange > 0 {
+		row("", "%s", pastRange(v))
 	}
 	row("headroom", "%s that no key used of the burst", count(a.Headroom, "token"))
 	if r.Input.WholeSeconds() {

@@ -43,6 +43,9 @@ func Replay(r *replay.Result, s Style) string {
 		if v.Never > 0 {
 			fmt.Fprintf(&b, "  %s: %s would never pass, however long they waited\n", title(v), count(v.Never, "request"))
 		}
+		if v.PastRange > 0 {
+			fmt.Fprintf(&b, "  %s: %s\n", title(v), pastRange(v))
+		}
 		if v.Unstored > 0 {
 			fmt.Fprintf(&b, "  %s: %s were decided as of a key never seen, for want of room: see -max-keys\n", title(v), count(v.Unstored, "request"))
 		}
@@ -65,6 +68,11 @@ func title(v *replay.Verdict) string {
 		text = v.Name + "=" + text
 	}
 	return text
+}
+
+// pastRange tells of requests that no limit of that kind is made for.
+func pastRange(v *replay.Verdict) string {
+	return count(v.PastRange, "request") + " so long after the first that nothing refills: years, or a wrong stamp (see weir parse)"
 }
 
 func mostRefused(b *strings.Builder, v *replay.Verdict) {
