@@ -60,8 +60,7 @@ func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 		}
 		a := advise.New(o)
 		defer func() { err = errors.Join(err, a.Close()) }()
-		in.o.Keys, in.o.Costs = a.Keys(), a.Costs()
-		sum, told, err := in.read(files, a.Add)
+		sum, told, err := in.read(files, a.Keys(), a.Costs(), a.Add)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 // Exit codes.
 const (
 	fine   = 0
-	failed = 1 // the input cannot be read, or has broken lines under -strict
+	failed = 1 // the input cannot be read, the output not be written, or there are broken lines under -strict
 	misuse = 2 // the command line is wrong: nothing was done
 )
 

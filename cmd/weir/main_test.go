@@ -138,7 +138,9 @@ func TestMisuse(t *testing.T) {
 		{[]string{"replay", "-limit", "5/s", "-key", "client,", log}, misuse, "-key", "no key"},
 		{[]string{"replay", "-limit", "5/s", "-cost", "-", log}, misuse, "-cost", "no cost"},
 		{[]string{"replay", "-limit", "5/s", "-format", "xml", log}, misuse, `"xml"`, "no format"},
-		{[]string{"replay", "-limit", "5/s", "-time-format", "x", log}, misuse, "-time-format", "no format of times"},
+		{[]string{"replay", "-limit", "5/s", "-time-format", "x", log}, misuse, `time format "x"`, "no format of times"},
+		{[]string{"replay", "-limit", "5/s", "-field", "clent=ip", log}, misuse, `field "clent"="ip"`, "a name that nothing has"},
+		{[]string{"replay", "-limit", "user:5/s", "-field", "cost=n", "-cost", "1", log}, misuse, `field "cost"="n"`, "a cost that is another one"},
 		{[]string{"replay", "-limit", "5/s", "-window", "-1s", log}, misuse, "-window", "a negative window"},
 		{[]string{"replay", "-limit", "5/s", "-max-keys", "0", log}, misuse, "-max-keys", "no keys"},
 		{[]string{"replay", "-limit", "5/s", "-top", "0", log}, misuse, "-top", "none told"},
@@ -198,7 +200,8 @@ func TestFileOrder(t *testing.T) {
 	}{{[]string{"access.log", "access.log.1.gz"}, true}, {[]string{"access.log.1.gz", "access.log"}, false}} {
 		for _, args := range [][]string{{"replay", "-limit", "1/s"}, {"advise"}} {
 			got := weir("", append(args, row.files...)...)
-			if out := strings.Join(strings.Fields(got.out), " "); got.code != fine || strings.Contains(out, said) != row.said {
+			if out := strings.Join(strings.Fields(got.out), " "); got.code != fine || strings.Contains(out, said) != row.said ||
+				!strings.Contains(out, " too far out of order: see the notes below") || strings.Contains(out, " 3 lines broken, 0 requests too far") == row.said {
 				t.Errorf("weir %q of %q: %s%s", args, row.files, got.out, got.err)
 			}
 		}

@@ -58,8 +58,7 @@ func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 		if err != nil {
 			return err
 		}
-		in.o.Keys, in.o.Costs = engine.Keys(), engine.Costs()
-		sum, told, err := in.read(files, engine.Add)
+		sum, told, err := in.read(files, engine.Keys(), engine.Costs(), engine.Add)
 		if err != nil {
 			return err
 		}

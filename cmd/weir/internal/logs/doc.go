@@ -29,5 +29,5 @@
 // # Memory and cost
 //
 // What is held: the records of a window, at most MaxHeld, and a line. A record allocates nothing, whatever its format, except
-// where package time has to read its stamp.
+// where package time has to read its stamp, and where an access log has an ident that is no dash.
 package logs

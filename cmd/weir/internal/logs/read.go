@@ -25,8 +25,8 @@ const (
 // It ends with the first error of each or of a file, which the error names; its Summary is then of what was read so far. The
 // error is ErrNoRecords, wrapped, if no line was a record.
 func Read(files []string, o Options, each func(*Record) error) (*Summary, error) {
-	if o.Format != "" && !slices.Contains(formats, o.Format) {
-		return nil, fmt.Errorf("format %.60q is none of %v", o.Format, formats)
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
 	r := &reader{o: o, sum: &Summary{Window: o.Window, Tick: time.Second}}
 	r.window = newWindow(int64(o.Window), func(rec *Record) error {

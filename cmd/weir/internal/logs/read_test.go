@@ -157,6 +157,8 @@ func TestErrors(t *testing.T) {
 		{combinedLine, "header:X-Api-Key", "1", Options{}, "combined lines have no header:X-Api-Key", false},
 		{"a,b\n", "a", "1", Options{Format: "nginx"}, "neither a log line of nginx nor an object", false},
 		{combinedLine, "client", "1", Options{Format: "xml"}, `format "xml" is none of`, false},
+		{"time,who\n1,a\n", "who", "1", Options{Fields: map[string]string{"key": "who"}}, `field "key"="who": want time, client`, false},
+		{"time,who\n1,a\n", "default", "default", Options{Fields: map[string]string{"key": "x", "cost": "y"}}, "no column for client", false},
 		{"\x1f\x8b\x08garbage", "client", "1", Options{}, "-: ", false},
 	} {
 		row.o.Keys, row.o.Costs = keys(t, row.keys), costs(t, row.costs)

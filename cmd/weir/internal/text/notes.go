@@ -62,6 +62,9 @@ func source(b *strings.Builder, s *logs.Summary) {
 		fmt.Fprintf(b, "  %s: %s, %s\n", console.Plain(f.Name), f.Format, count(f.Lines, "line"))
 	}
 	fmt.Fprintf(b, "  %s from %s to %s (%v)\n", count(s.Requests, "request"), s.First.Format(time.RFC3339Nano), s.Last.Format(time.RFC3339Nano), s.Last.Sub(s.First))
+	if s.Broken+s.Late > 0 {
+		fmt.Fprintf(b, "  %s broken, %s too far out of order: see the notes below\n", count(s.Broken, "line"), count(s.Late, "request"))
+	}
 }
 
 // notes appends the notes, each broken into lines that fit.
