@@ -20,6 +20,7 @@ type Progress struct {
 	shown int           // columns in use on a terminal
 }
 
+// NewProgress returns a progress on w, which is a terminal if it is a file that is one.
 func NewProgress(w io.Writer) *Progress {
 	p := &Progress{w: w, Every: time.Second}
 	if f, ok := w.(*os.File); ok {
@@ -32,6 +33,10 @@ func NewProgress(w io.Writer) *Progress {
 	return p
 }
 
+// Live reports whether it writes to a terminal.
+func (p *Progress) Live() bool { return p.live }
+
+// Say tells how far the work is, in place of what was told before on a terminal.
 func (p *Progress) Say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !p.live {
@@ -88,6 +93,3 @@ func Plain(key string) string {
 	}
 	return key + end
 }
-
-// Live reports whether it writes to a terminal.
-func (p *Progress) Live() bool { return p.live }

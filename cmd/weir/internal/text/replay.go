@@ -111,7 +111,7 @@ func when(b *strings.Builder, t *replay.Timeline, all []replay.Verdict, s Style)
 		for _, v := range n {
 			most = max(most, v)
 		}
-		fmt.Fprintf(b, "  %s, at most %s\n", name, console.Grouped(most))
+		fmt.Fprintf(b, "  %s, at most %s a column\n", name, console.Grouped(most))
 		if most > 0 {
 			b.WriteString(strings.TrimRight("  "+s.columns(n, most), " ") + "\n")
 		}
