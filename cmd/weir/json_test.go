@@ -52,3 +52,23 @@ func TestJSONIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONHasNoNull looks for lists that a program could not walk through.
+func TestJSONHasNoNull(t *testing.T) {
+	const log = "time,key,cost\n1,a,0\n2,a,0\n"
+	for _, row := range []struct {
+		args  []string
+		nulls int
+	}{
+		{[]string{"replay", "-json", "-limit", "1/s", "-"}, 0},
+		{[]string{"replay", "-json", "-limit", "1/s", "-limit", "all: 2/s", "-joint", "-"}, 0},
+		{[]string{"advise", "-json", "-cost", "1", "-"}, 0},
+		{[]string{"advise", "-json", "-"}, 1}, // its timeline
+		{[]string{"parse", "-json", "unlimited"}, 0},
+		{[]string{"version", "-json"}, 0},
+	} {
+		if got := weir(log, row.args...); got.code != fine || strings.Count(got.out, "null") != row.nulls {
+			t.Errorf("weir %q: exit %d, want %d nulls in\n%s%s", row.args, got.code, row.nulls, got.out, got.err)
+		}
+	}
+}

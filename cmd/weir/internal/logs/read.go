@@ -29,6 +29,7 @@ func Read(files []string, o Options, each func(*Record) error) (*Summary, error)
 		return nil, err
 	}
 	r := &reader{o: o, sum: &Summary{Window: o.Window, Tick: time.Second}}
+	r.sum.Files, r.sum.Keys, r.sum.Costs, r.sum.Faults = []File{}, []string{}, []string{}, []Fault{} // empty ones are no null in JSON
 	r.window = newWindow(int64(o.Window), func(rec *Record) error {
 		if r.sum.Requests == 0 {
 			r.first = rec.Time
