@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"slices"
 
@@ -64,7 +65,7 @@ func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 		}
 		told.Done()
 		result := engine.Result(sum)
-		err = in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) })
-		return html.write(err, func(o report.Options) ([]byte, error) { return report.Replay(result, o) }, report.Options{Hide: in.anonymize})
+		err = html.write(func(o report.Options) ([]byte, error) { return report.Replay(result, o) }, report.Options{Hide: in.anonymize})
+		return errors.Join(in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) }), err)
 	}
 }

@@ -79,12 +79,15 @@ func Short(d time.Duration) string {
 	return d.Round(time.Minute).String()
 }
 
-// Plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else.
+// Plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else, and cut where it
+// is longer than 60 letters.
 func Plain(key string) string {
-	const most = 60
-	end := ""
-	if len(key) > most {
-		key, end = key[:most], "..."
+	letters, end := 0, ""
+	for i := range key {
+		if letters++; letters > 60 {
+			key, end = key[:i], "..."
+			break
+		}
 	}
 	for _, r := range key {
 		if r == '"' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) {

@@ -24,8 +24,8 @@ func Advice(r *advise.Result, s Style) string {
 	} else {
 		row("tokens", "%s, by %s; the largest request takes %s", console.Grouped(r.Tokens), r.Cost, console.Grouped(r.Largest))
 	}
-	row("busiest key", "%s: %s", shorten(console.Plain(r.Busiest.Key)), count(r.Busiest.Tokens, "token"))
-	row("peak second", "%s of %s at %s; of all keys %s at %s", count(r.Peak.Tokens, "token"), shorten(console.Plain(r.Peak.Key)), stamp(r.Peak.At),
+	row("busiest key", "%s: %s", keyName(r.Busiest.Key), count(r.Busiest.Tokens, "token"))
+	row("peak second", "%s of %s at %s; of all keys %s at %s", count(r.Peak.Tokens, "token"), keyName(r.Peak.Key), stamp(r.Peak.At),
 		console.Grouped(r.PeakAll.Tokens), stamp(r.PeakAll.At))
 	if r.LeftOut > 0 {
 		row("left out", "%s of keys for which there was no room: see -max-keys", count(r.LeftOut, "request"))
@@ -112,7 +112,7 @@ func curve(b *strings.Builder, r *advise.Result, s Style) {
 		if to := r.Curve[i-1].Rate; to != rates {
 			rates += " to " + to
 		}
-		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, shorten(console.Plain(r.Curve[from].Key)))
+		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, keyName(r.Curve[from].Key))
 	}
 }
 

@@ -61,10 +61,23 @@ func source(b *strings.Builder, s *logs.Summary) {
 		}
 		fmt.Fprintf(b, "  %s: %s, %s\n", console.Plain(f.Name), f.Format, count(f.Lines, "line"))
 	}
-	fmt.Fprintf(b, "  %s from %s to %s (%v)\n", count(s.Requests, "request"), s.First.Format(time.RFC3339Nano), s.Last.Format(time.RFC3339Nano), s.Last.Sub(s.First))
+	fmt.Fprintf(b, "  %s from %s to %s (%s)\n", count(s.Requests, "request"), s.First.Format(time.RFC3339Nano), s.Last.Format(time.RFC3339Nano), length(s.Last.Sub(s.First)))
 	if s.Broken+s.Late > 0 {
 		fmt.Fprintf(b, "  %s broken, %s too far out of order: see the notes below\n", count(s.Broken, "line"), count(s.Late, "request"))
 	}
+}
+
+// length is a duration, in days where it is long.
+func length(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d < 2*day {
+		return d.String()
+	}
+	text := count(int64(d/day), "day")
+	if rest := d % day; rest > 0 {
+		text += " " + rest.String()
+	}
+	return text
 }
 
 // notes appends the notes, each broken into lines that fit.

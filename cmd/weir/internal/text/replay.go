@@ -9,7 +9,7 @@ import (
 	"github.com/weir-go/weir/internal/console"
 )
 
-const keyWidth = 40 // columns
+const keyWidth = 40 // letters
 
 // Replay is a result for people.
 func Replay(r *replay.Result, s Style) string {
@@ -83,7 +83,7 @@ func mostRefused(b *strings.Builder, v *replay.Verdict) {
 	var t table
 	t.row("key", "refused", "requests", "share")
 	for _, k := range v.MostRefused {
-		t.row(shorten(console.Plain(k.Key)), console.Grouped(k.Refused), console.Grouped(k.Requests), percent(k.Refused, k.Requests))
+		t.row(keyName(k.Key), console.Grouped(k.Refused), console.Grouped(k.Requests), percent(k.Refused, k.Requests))
 	}
 	t.write(b)
 	if v.MayLack > 0 {
@@ -91,11 +91,14 @@ func mostRefused(b *strings.Builder, v *replay.Verdict) {
 	}
 }
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > keyWidth {
-		return string(r[:keyWidth-3]) + "..."
+// keyName is a key for a line of text. Of a long one both ends are shown, since paths and addresses begin alike.
+func keyName(key string) string {
+	r := []rune(key)
+	if len(r) <= keyWidth {
+		return console.Plain(key)
 	}
-	return s
+	const tail = 16
+	return console.Plain(string(r[:keyWidth-tail-3])) + "..." + console.Plain(string(r[len(r)-tail:]))
 }
 
 // when draws the timeline: the requests, then the refusals of each.
@@ -105,7 +108,7 @@ func when(b *strings.Builder, t *replay.Timeline, all []replay.Verdict, s Style)
 	}
 	columns := s.width() - 2
 	requests, each := fit(t.Requests, columns)
-	fmt.Fprintf(b, "\nover time, from %s UTC, %v a column\n", t.Start.Format(time.DateTime), t.Width*time.Duration(each))
+	fmt.Fprintf(b, "\nover time, from %s UTC, %s a column\n", t.Start.Format(time.DateTime), length(t.Width*time.Duration(each)))
 	draw := func(name string, n []int64) {
 		most := int64(0)
 		for _, v := range n {

@@ -149,6 +149,32 @@ func TestPercent(t *testing.T) {
 	}
 }
 
+func TestKeyName(t *testing.T) {
+	long := "/customers/" + strings.Repeat("x", 500)
+	for _, row := range []struct{ key, want, why string }{
+		{"192.0.2.1", "192.0.2.1", "as it is"},
+		{"a b\x1b[2J", `"a b\x1b[2J"`, "nothing that a terminal obeys"},
+		{strings.Repeat("ä", 40), strings.Repeat("ä", 40), "letters count, not bytes"},
+		{long + "/orders/1", "/customers/xxxxxxxxxx...xxxxxxx/orders/1", "both ends"},
+		{long + "\x1b/orders/2", `/customers/xxxxxxxxxx..."xxxxxx\x1b/orders/2"`, "quoted where it has to be"},
+		{strings.Repeat("\xff", 50), `"` + strings.Repeat("\ufffd", 21) + `"..."` + strings.Repeat("\ufffd", 16) + `"`, "no UTF-8"},
+	} {
+		if got := keyName(row.key); got != row.want {
+			t.Errorf("%s: %s, want %s", row.why, got, row.want)
+		}
+	}
+}
+
+func TestLength(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 47 * time.Hour: "47h0m0s", 48 * time.Hour: "2 days", 1234*24*time.Hour + time.Second: "1 234 days 1s", math.MaxInt64: "106 751 days 23h47m16.854775807s",
+	} {
+		if got := length(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
 func TestPlots(t *testing.T) {
 	s := Style{}
 	if got := s.columns([]int64{0, 1, 50, 99, 100}, 100); got != " ▁▄██" {
