@@ -253,6 +253,24 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
+// TestLongKeys counts what is kept of keys, and looks for two that differ at their ends only.
+func TestLongKeys(t *testing.T) {
+	seen := map[string]bool{}
+	k := keys(t, "x,y")[0]
+	for _, size := range []int{longest - 4, longest - 3, longest - 2, longest, 1 << 20} {
+		for _, end := range []string{"a", "b"} {
+			v := strings.Repeat("/", size) + end
+			key, err := k.append([]byte("before"), [][]byte{[]byte("x"), []byte(v)})
+			whole := "beforex" + between + v
+			if err != nil || len(key) > len("before")+longest+3+32 || seen[string(key)] ||
+				len(whole) <= len("before")+longest != (string(key) == whole) || whole[:100] != string(key[:100]) {
+				t.Errorf("%d bytes and %q: %q, %v", size, end, key, err)
+			}
+			seen[string(key)] = true
+		}
+	}
+}
+
 func TestParseKey(t *testing.T) {
 	for _, row := range []struct{ in, want string }{
 		{"client", "client"}, {"all", "all"}, {"none", "all"}, {"path,none", "error"}, {"client, path", "client,path"}, {"header:X-Y,field:path,user", "header:X-Y,field:path,user"},
