@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -28,6 +29,15 @@ func TestParseRates(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("%q: %s, %v, want %s", row.in, got, err, row.want)
+		}
+	}
+}
+
+// TestMaxKeys asks for more keys than are ever numbered, which are not fewer than the default.
+func TestMaxKeys(t *testing.T) {
+	for _, row := range []struct{ most, want int }{{0, DefaultKeys}, {-1, DefaultKeys}, {1, 1}, {math.MaxInt32, math.MaxInt32}, {math.MaxInt, math.MaxInt32}} {
+		if got := New(Options{MaxKeys: row.most}).o.MaxKeys; got != row.want {
+			t.Errorf("%d: %d, want %d", row.most, got, row.want)
 		}
 	}
 }
