@@ -60,8 +60,7 @@ func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 		}
 		a := advise.New(o)
 		defer func() { err = errors.Join(err, a.Close()) }()
-		in.o.Keys, in.o.Costs = a.Keys(), a.Costs()
-		sum, told, err := in.read(files, a.Add)
+		sum, told, err := in.read(files, a.Keys(), a.Costs(), a.Add)
 		if err != nil {
 			return err
 		}
@@ -70,7 +69,7 @@ func newAdvise(p *program) (*flag.FlagSet, func(args []string) error) {
 		if err != nil {
 			return err
 		}
-		err = in.finish(sum, result, func(s text.Style) string { return text.Advice(result, s) })
-		return html.write(err, func(o report.Options) ([]byte, error) { return report.Advice(result, o) }, report.Options{Hide: in.anonymize})
+		err = html.write(func(o report.Options) ([]byte, error) { return report.Advice(result, o) }, report.Options{Hide: in.anonymize})
+		return errors.Join(in.finish(sum, result, func(s text.Style) string { return text.Advice(result, s) }), err)
 	}
 }

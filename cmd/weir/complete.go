@@ -39,6 +39,7 @@ func bash(p *program) string {
 	fmt.Fprintf(&b, `# Completion of weir, for bash and zsh.
 _weir() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= flags=
+	cur=${cur/#--/-}
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		words=%q
@@ -66,6 +67,7 @@ _weir() {
 	if [ -n "$words" ]; then
 		COMPREPLY=($(compgen -W "$words" -- "$cur"))
 	else
+		local IFS=$'\n'
 		COMPREPLY=($(compgen -f -- "$cur"))
 	fi
 }

@@ -21,22 +21,26 @@ func TestCompletion(t *testing.T) {
 	if err := os.WriteFile(script, []byte(weir("", "completion", "bash").out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "access.log"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"access.log", "my own.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, row := range []struct{ typed, want, why string }{
-		{"weir ", "replay advise parse version completion help", "the commands"},
+		{"weir ", "replay|advise|parse|version|completion|help", "the commands"},
 		{"weir re", "replay", "one of them"},
 		{"weir replay -jo", "-joint", "a flag"},
-		{"weir advise -refuse", "-refuse -refuse-keys", "two flags"},
+		{"weir replay --jo", "-joint", "a flag with two dashes, which it may have"},
+		{"weir advise -refuse", "-refuse|-refuse-keys", "two flags"},
 		{"weir advise -limit", "", "a flag of another command"},
-		{"weir replay -format c", "combined common caddy csv", "a format"},
+		{"weir replay -format c", "combined|common|caddy|csv", "a format"},
 		{"weir completion f", "fish", "a shell"},
 		{"weir help v", "version", "a command to explain"},
 		{"weir replay -limit 5/s acc", "access.log", "a file"},
+		{"weir replay -limit 5/s my", "my own.log", "a file with a space in its name"},
 	} {
 		words := strings.Split(row.typed, " ")
-		args := append([]string{"-c", `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weir; echo "${COMPREPLY[@]}"`, script}, words...)
+		args := append([]string{"-c", `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weir; (IFS="|"; echo "${COMPREPLY[*]}")`, script}, words...)
 		cmd := exec.Command(bash, args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,12 +41,12 @@ func newInput(p *program, f *flag.FlagSet) *input {
 	f.StringVar(&in.cost, "cost", "", "what a request costs: 1 or a `FIELD`")
 	f.StringVar(&in.o.Format, "format", "auto", "`FORMAT` of the files: "+strings.Join(logs.Formats(), ", "))
 	f.StringVar(&in.o.TimeFormat, "time-format", "", "`FORMAT` of times: unix, unixms, unixus, unixns, rfc3339, clf, or a layout of Go's (found by itself)")
-	f.Var(fields(in.o.Fields), "field", "`NAME=FIELD`: the files call NAME (time, client, method, path, bytes, header:X) FIELD; repeatable")
+	f.Var(fields(in.o.Fields), "field", "`NAME=FIELD`: JSON and tables call NAME (time, client, method, path, bytes, header:X) FIELD; repeatable")
 	f.DurationVar(&in.o.Window, "window", 5*time.Second, "how far lines may stand out of order, a `DURATION`")
 	f.IntVar(&in.maxKeys, "max-keys", 2_000_000, "keys of one kind that are told apart, a `NUMBER`: about 150 bytes each")
 	f.BoolVar(&in.anonymize, "anonymize", false, "print keys as hashes under a key that is forgotten, and nothing else of the lines")
 	f.BoolVar(&in.strict, "strict", false, "exit with 1 if a line is broken")
-	f.BoolVar(&in.json, "json", false, "print one JSON document instead of text")
+	f.BoolVar(&in.json, "json", false, "print one JSON document instead of text (docs/json.md says what is in it)")
 	f.BoolVar(&in.ascii, "ascii", false, "draw with ASCII characters")
 	f.BoolVar(&in.progress, "progress", false, "tell how far it is also where stderr is no terminal")
 	return in
@@ -79,11 +78,7 @@ func (in *input) options(files []string) (key logs.Key, cost logs.Cost, err erro
 			return key, cost, usage("-cost: %w", err)
 		}
 	}
-	switch err := logs.ParseStamp(in.o.TimeFormat); {
-	case err != nil:
-		return key, cost, usage("-time-format: %w", err)
-	case !slices.Contains(logs.Formats(), in.o.Format):
-		return key, cost, usage("-format %q: want one of %s", in.o.Format, strings.Join(logs.Formats(), ", "))
+	switch {
 	case in.o.Window < 0:
 		return key, cost, usage("-window %v is negative", in.o.Window)
 	case in.maxKeys < 1:
@@ -109,8 +104,12 @@ func (in *input) show(key []byte) string {
 	return "key-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// read reads the files, with progress.
-func (in *input) read(files []string, each func(*logs.Record) error) (*logs.Summary, *progress, error) {
+// read reads the files, with progress, and of each line what the keys and costs are made of.
+func (in *input) read(files []string, keys []logs.Key, costs []logs.Cost, each func(*logs.Record) error) (*logs.Summary, *progress, error) {
+	in.o.Keys, in.o.Costs = keys, costs
+	if err := in.o.Check(); err != nil {
+		return nil, nil, usageError{err}
+	}
 	w := &progress{Progress: console.NewProgress(in.p.stderr), on: in.progress, told: time.Now()}
 	w.on = w.on || w.Live()
 	in.o.Progress = func(at logs.Position) {

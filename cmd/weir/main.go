@@ -21,7 +21,7 @@ import (
 // Exit codes.
 const (
 	fine   = 0
-	failed = 1 // the input cannot be read, or has broken lines under -strict
+	failed = 1 // the input cannot be read, the output not be written, or there are broken lines under -strict
 	misuse = 2 // the command line is wrong: nothing was done
 )
 
@@ -77,7 +77,7 @@ func (p *program) run(args []string) int {
 	}
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
-		return p.complain(usage("unknown command %q: want %s", name, strings.Join(names(all), ", ")))
+		return p.complain("weir", usage("unknown command %q: want %s", name, strings.Join(names(all), ", ")))
 	}
 	c := all[i]
 	flags, do := c.make(p)
@@ -89,7 +89,7 @@ func (p *program) run(args []string) int {
 		err = do(rest)
 	}
 	if err != nil {
-		return p.complain(fmt.Errorf("%s: %w", name, err))
+		return p.complain("weir "+name, err)
 	}
 	return fine
 }
@@ -140,7 +140,7 @@ func isBool(f *flag.Flag) bool {
 // print writes the whole of the output at once.
 func (p *program) print(text string) int {
 	if err := p.write(text); err != nil {
-		return p.complain(err)
+		return p.complain("weir", err)
 	}
 	return fine
 }
@@ -152,9 +152,9 @@ func (p *program) write(text string) error {
 	return nil
 }
 
-// complain prints an error in one line and returns its exit code.
-func (p *program) complain(err error) int {
-	fmt.Fprintln(p.stderr, "weir "+strings.ReplaceAll(err.Error(), "\n", `\n`))
+// complain prints an error in one line, after who has it, and returns its exit code.
+func (p *program) complain(who string, err error) int {
+	fmt.Fprintln(p.stderr, who+": "+strings.ReplaceAll(err.Error(), "\n", `\n`))
 	if errors.As(err, new(usageError)) {
 		return misuse
 	}

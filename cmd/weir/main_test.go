@@ -129,22 +129,24 @@ func TestMisuse(t *testing.T) {
 		names string
 		why   string
 	}{
-		{[]string{"fly"}, misuse, `"fly"`, "no command"},
+		{[]string{"fly"}, misuse, `weir: unknown command "fly"`, "no command"},
 		{[]string{"replay", log}, misuse, "-limit", "no limit"},
 		{[]string{"replay", "-limit", "5/s"}, misuse, "name a file", "no file"},
-		{[]string{"replay", "-limit", "5/x", log}, misuse, `"5/x"`, "no limit"},
+		{[]string{"replay", "-limit", "5/x", log}, misuse, `-limit: limit "5/x", "5/x" at byte 0: period`, "no limit, said once"},
 		{[]string{"replay", "-nonsense", log}, misuse, "-nonsense", "no flag"},
 		{[]string{"replay", "-limit", "a=5/s", "-limit", "a=6/s", log}, misuse, `"a"`, "a name twice"},
 		{[]string{"replay", "-limit", "5/s", "-key", "client,", log}, misuse, "-key", "no key"},
 		{[]string{"replay", "-limit", "5/s", "-cost", "-", log}, misuse, "-cost", "no cost"},
 		{[]string{"replay", "-limit", "5/s", "-format", "xml", log}, misuse, `"xml"`, "no format"},
-		{[]string{"replay", "-limit", "5/s", "-time-format", "x", log}, misuse, "-time-format", "no format of times"},
+		{[]string{"replay", "-limit", "5/s", "-time-format", "x", log}, misuse, `time format "x"`, "no format of times"},
+		{[]string{"replay", "-limit", "5/s", "-field", "clent=ip", log}, misuse, `field "clent"="ip"`, "a name that nothing has"},
+		{[]string{"replay", "-limit", "user:5/s", "-field", "cost=n", "-cost", "1", log}, misuse, `field "cost"="n"`, "a cost that is another one"},
 		{[]string{"replay", "-limit", "5/s", "-window", "-1s", log}, misuse, "-window", "a negative window"},
 		{[]string{"replay", "-limit", "5/s", "-max-keys", "0", log}, misuse, "-max-keys", "no keys"},
 		{[]string{"replay", "-limit", "5/s", "-top", "0", log}, misuse, "-top", "none told"},
 		{[]string{"replay", "-limit", "5/s", "-field", "time", log}, misuse, "NAME=FIELD", "no mapping"},
 		{[]string{"replay", "-limit", "5/s", "no such file"}, failed, "no such file", "no file"},
-		{[]string{"replay", "-limit", "5/s", "testdata"}, failed, "testdata", "a folder"},
+		{[]string{"replay", "-limit", "5/s", "testdata"}, failed, "weir replay: read testdata: is a directory", "a folder"},
 		{[]string{"replay", "-limit", "5/s", "-key", "header:X", log}, failed, "header:X", "not in that format"},
 		{[]string{"replay", "-limit", "5/s", "-strict", log}, failed, "3 of 303 lines are broken, the first: " + log + ":52:", "broken lines"},
 		{[]string{"advise", "-rate", "fast", log}, misuse, "-rate", "no rate"},
@@ -161,7 +163,7 @@ func TestMisuse(t *testing.T) {
 		{[]string{"re\nplay"}, misuse, `re\nplay`, "stays one line"},
 	} {
 		got := weir("", row.args...)
-		if got.code != row.code || strings.Count(got.err, "\n") != 1 || !strings.HasPrefix(got.err, "weir ") || !strings.Contains(got.err, row.names) {
+		if got.code != row.code || strings.Count(got.err, "\n") != 1 || !strings.HasPrefix(got.err, "weir: ") && !strings.HasPrefix(got.err, "weir "+row.args[0]+": ") || !strings.Contains(got.err, row.names) {
 			t.Errorf("weir %q: %+v: %s", row.args, got, row.why)
 		}
 		if strict := slices.Contains(row.args, "-strict"); (got.out != "") != strict {
@@ -185,6 +187,42 @@ func TestFlagsAnywhere(t *testing.T) {
 	}
 	if got := weir("", "replay", "-limit", "1/s", "--", "-json"); got.code != failed || !strings.Contains(got.err, "open -json") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestFileOrder names a log before the one that was rotated away earlier, as a shell writes access.log*.
+func TestFileOrder(t *testing.T) {
+	t.Chdir("testdata")
+	said := "access.log.1.gz begins earlier than access.log, which was read before it: name the older file first."
+	for _, row := range []struct {
+		files []string
+		said  bool
+	}{{[]string{"access.log", "access.log.1.gz"}, true}, {[]string{"access.log.1.gz", "access.log"}, false}} {
+		for _, args := range [][]string{{"replay", "-limit", "1/s"}, {"advise"}} {
+			got := weir("", append(args, row.files...)...)
+			if out := strings.Join(strings.Fields(got.out), " "); got.code != fine || strings.Contains(out, said) != row.said ||
+				!strings.Contains(out, " too far out of order: see the notes below") || strings.Contains(out, " 3 lines broken, 0 requests too far") == row.said {
+				t.Errorf("weir %q of %q: %s%s", args, row.files, got.out, got.err)
+			}
+		}
+	}
+}
+
+// TestPastRange gives a log that spans more than a limit counts: a stamp of 1970 at its top.
+func TestPastRange(t *testing.T) {
+	log := "time,key\n0,a\n" + strings.Repeat("1700000000,a\n", 3)
+	r := decode[replay.Result](t, weir(log, "replay", "-json", "-limit", "31/s", "-limit", "1/s", "-limit", "0/s burst 9", "-limit", "unlimited", "-"))
+	for i, want := range []int64{3, 0, 0, 0} {
+		if got := r.Limits[i].PastRange; got != want {
+			t.Errorf("%v: %d requests are past its range, want %d", r.Limits[i].Limit, got, want)
+		}
+	}
+	if got := weir(log, "replay", "-limit", "31/s", "-").out; !strings.Contains(got, "key: 31/s burst 1: 3 requests so long after the first that nothing refills") {
+		t.Error(got)
+	}
+	a := decode[advise.Result](t, weir(log, "advise", "-json", "-rate", "1/s,31/s", "-"))
+	if len(a.Curve) != 1 || a.Curve[0].Rate != "1/s" || !slices.Equal(a.Skipped, []string{"31/s"}) {
+		t.Errorf("%+v, left out %q", a.Curve, a.Skipped)
 	}
 }
 

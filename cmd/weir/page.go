@@ -48,17 +48,15 @@ func (p *page) check(inputs []string) error {
 	return err
 }
 
-// write writes the page, if one is asked for. What went wrong before with the text is no reason not to.
-func (p *page) write(before error, make func(report.Options) ([]byte, error), o report.Options) error {
+// write writes the page, if one is asked for. That is done before the text is printed: who reads the text may go away in the
+// middle of it, as head does, and the process with it.
+func (p *page) write(make func(report.Options) ([]byte, error), o report.Options) error {
 	if p.file == "" {
-		return before
+		return nil
 	}
 	data, err := make(o)
-	if err == nil {
-		err = report.Save(p.file, data)
-	}
-	if before == nil {
+	if err != nil {
 		return err
 	}
-	return errors.Join(before, err)
+	return report.Save(p.file, data)
 }

@@ -116,3 +116,27 @@ func TestPageIsNotOutput(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, complaints.String())
 	}
 }
+
+// A reader is whoever stdout goes to: it goes away, and wants the page to be there by then.
+type reader struct {
+	t    *testing.T
+	page string
+}
+
+func (r reader) Write([]byte) (int, error) {
+	if _, err := os.Stat(r.page); err != nil {
+		r.t.Errorf("the text comes before the page: %v", err)
+	}
+	return 0, os.ErrClosed
+}
+
+func TestPageBeforeText(t *testing.T) {
+	log := pageLog(t)
+	for _, args := range [][]string{{"replay", "-limit", "1/s"}, {"advise"}} {
+		page := filepath.Join(t.TempDir(), "report.html")
+		p := &program{stdin: strings.NewReader(""), stdout: reader{t, page}, stderr: new(bytes.Buffer)}
+		if code := p.run(append(args, "-html", page, log)); code != failed {
+			t.Errorf("weir %q: exit %d", args, code)
+		}
+	}
+}

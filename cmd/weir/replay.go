@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"slices"
 
@@ -58,14 +59,13 @@ func newReplay(p *program) (*flag.FlagSet, func(args []string) error) {
 		if err != nil {
 			return err
 		}
-		in.o.Keys, in.o.Costs = engine.Keys(), engine.Costs()
-		sum, told, err := in.read(files, engine.Add)
+		sum, told, err := in.read(files, engine.Keys(), engine.Costs(), engine.Add)
 		if err != nil {
 			return err
 		}
 		told.Done()
 		result := engine.Result(sum)
-		err = in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) })
-		return html.write(err, func(o report.Options) ([]byte, error) { return report.Replay(result, o) }, report.Options{Hide: in.anonymize})
+		err = html.write(func(o report.Options) ([]byte, error) { return report.Replay(result, o) }, report.Options{Hide: in.anonymize})
+		return errors.Join(in.finish(sum, result, func(s text.Style) string { return text.Replay(result, s) }), err)
 	}
 }

@@ -20,6 +20,7 @@ type Progress struct {
 	shown int           // columns in use on a terminal
 }
 
+// NewProgress returns a progress on w, which is a terminal if it is a file that is one.
 func NewProgress(w io.Writer) *Progress {
 	p := &Progress{w: w, Every: time.Second}
 	if f, ok := w.(*os.File); ok {
@@ -32,6 +33,10 @@ func NewProgress(w io.Writer) *Progress {
 	return p
 }
 
+// Live reports whether it writes to a terminal.
+func (p *Progress) Live() bool { return p.live }
+
+// Say tells how far the work is, in place of what was told before on a terminal.
 func (p *Progress) Say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !p.live {
@@ -74,12 +79,15 @@ func Short(d time.Duration) string {
 	return d.Round(time.Minute).String()
 }
 
-// Plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else.
+// Plain is a key for a terminal: quoted if it could do anything to one, or could be taken for something else, and cut where it
+// is longer than 60 letters.
 func Plain(key string) string {
-	const most = 60
-	end := ""
-	if len(key) > most {
-		key, end = key[:most], "..."
+	letters, end := 0, ""
+	for i := range key {
+		if letters++; letters > 60 {
+			key, end = key[:i], "..."
+			break
+		}
 	}
 	for _, r := range key {
 		if r == '"' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) {
@@ -88,6 +96,3 @@ func Plain(key string) string {
 	}
 	return key + end
 }
-
-// Live reports whether it writes to a terminal.
-func (p *Progress) Live() bool { return p.live }

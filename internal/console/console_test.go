@@ -55,6 +55,7 @@ func TestNumbers(t *testing.T) {
 		{`"a"`, `"\"a\""`, "could be taken for a quoted one"},
 		{"\u202eabc", `"\u202eabc"`, "turns the line around"},
 		{string(bytes.Repeat([]byte("x"), 100)), string(bytes.Repeat([]byte("x"), 60)) + "...", "long"},
+		{string(bytes.Repeat([]byte("ä"), 61)), string(bytes.Repeat([]byte("ä"), 60)) + "...", "cut between letters"},
 	} {
 		if got := Plain(row.key); got != row.want {
 			t.Errorf("Plain(%q) = %s, want %s: %s", row.key, got, row.want, row.why)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 // An Access is a line of the Combined log format, or of the Common one, which ends after Bytes:
 //
 //	client ident user [02/Jan/2006:15:04:05 -0700] "request" status bytes "referer" "agent"
+//
+// Before the client may stand the host that was asked, as Apache's vhost_combined has it.
 //
 // The fields are as they stand in the line, so with a server's escapes, and empty if the line ends before them. Nothing in
 // them is to be believed but Client and Time: clients write most of the rest.
@@ -32,15 +35,16 @@ type Access struct {
 // quote in the user's name as \" or \x22, so that a user cannot forge this; and what stands in the request comes too late.
 func (a *Access) Parse(line []byte) error {
 	*a = Access{}
-	client := line
-	if i := bytes.IndexByte(line, ' '); i >= 0 {
-		client = line[:i]
+	client, rest, _ := cut(line, ' ')
+	if second, after, _ := cut(rest, ' '); isAddress(second) && !isAddress(client) {
+		client, rest = second, after // no ident is an address, so the first word is a host that was asked
 	}
+	start := len(line) - len(rest) // of what follows the client
 	if len(client) == 0 {
 		return fmt.Errorf("empty client in %s", Show(line))
 	}
 	var why error // the first bracket's, mostly the only one's
-	for at := len(client); ; {
+	for at := start - 1; ; {
 		i := bytes.Index(line[at:], []byte(" ["))
 		if i < 0 {
 			break
@@ -70,7 +74,7 @@ func (a *Access) Parse(line []byte) error {
 		if size < 0 {
 			return fmt.Errorf("no status after the request: %s", Show(request))
 		}
-		a.Time, a.Client, a.User = ns, client, bytes.TrimSpace(line[len(client):before])
+		a.Time, a.Client, a.User = ns, client, bytes.TrimSpace(line[min(start, before):before])
 		a.Request, a.Status = request[:size], request[size+2:size+5]
 		a.rest(request[size+5:])
 		return nil
@@ -79,6 +83,16 @@ func (a *Access) Parse(line []byte) error {
 		why = fmt.Errorf("no time in brackets in %s", Show(line))
 	}
 	return why
+}
+
+// isAddress reports whether s is an IP address. Of a dash, which most idents are, it tells at once.
+func isAddress(s []byte) bool {
+	const most = 64 // bytes, with a zone
+	if len(s) < 2 || len(s) > most {
+		return false
+	}
+	_, err := netip.ParseAddr(string(s))
+	return err == nil
 }
 
 // rest reads ` bytes "referer" "agent"`, as far as it goes.

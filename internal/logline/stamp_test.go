@@ -72,6 +72,27 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestAccessHost tells the client from a host before it, and from whatever else stands where.
+func TestAccessHost(t *testing.T) {
+	const tail = ` [02/Jan/2006:15:04:05 +0000] "GET / HTTP/1.1" 200 5`
+	for _, c := range []struct{ in, client, user, why string }{
+		{"example.com:80 192.0.2.1 - -", "192.0.2.1", "- -", "a host and its port"},
+		{"example.com 2001:db8::1 - eve x", "2001:db8::1", "- eve x", "a host, IPv6, a user with a space"},
+		{"client.example - eve", "client.example", "- eve", "a client by name"},
+		{"client.example ident eve", "client.example", "ident eve", "an ident"},
+		{"client.example 192.0.2 eve", "client.example", "192.0.2 eve", "an ident that is no address"},
+		{"192.0.2.7 192.0.2.1 -", "192.0.2.7", "192.0.2.1 -", "two addresses: the first is the client"},
+		{"192.0.2.7", "192.0.2.7", "", "nothing but a client"},
+		{"192.0.2.7 ", "192.0.2.7", "", "an empty ident"},
+		{"client.example 192.0.2.1", "192.0.2.1", "", "nothing behind the address"},
+	} {
+		var a Access
+		if err := a.Parse([]byte(c.in + tail)); err != nil || string(a.Client) != c.client || string(a.User) != c.user {
+			t.Errorf("%s: client %q, user %q, %v", c.why, a.Client, a.User, err)
+		}
+	}
+}
+
 func TestEpochIn(t *testing.T) {
 	for _, c := range []struct {
 		in     string

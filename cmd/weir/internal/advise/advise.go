@@ -58,9 +58,10 @@ type peak struct {
 
 // New returns an advisor.
 func New(o Options) *Advisor {
-	if o.MaxKeys <= 0 || o.MaxKeys > math.MaxInt32 {
+	if o.MaxKeys <= 0 {
 		o.MaxKeys = DefaultKeys
 	}
+	o.MaxKeys = min(o.MaxKeys, math.MaxInt32)
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}
@@ -174,15 +175,21 @@ func (a *Advisor) text(key int32) string { return a.o.Text([]byte(a.names[key]))
 
 // mean is the rate at which a key asked, from the first request to the last.
 func (a *Advisor) mean(key int32) Rate {
-	span := uint64(a.spool.last) - uint64(a.spool.first)
-	return Rate{a.keys[key].tokens, time.Duration(min(max(span, uint64(time.Second)), math.MaxInt64))}
+	return Rate{a.keys[key].tokens, max(a.span(), time.Second)}
 }
 
-// pass reads all requests, with the time since the first, by which limiters count.
+// span is the time from the first request to the last, by which limiters count.
+func (a *Advisor) span() time.Duration { return a.since(a.spool.last) }
+
+func (a *Advisor) since(at int64) time.Duration {
+	return time.Duration(min(uint64(at)-uint64(a.spool.first), math.MaxInt64))
+}
+
+// pass reads all requests, with the time since the first.
 func (a *Advisor) pass(stage string, f func(r request, elapsed time.Duration)) error {
 	a.o.Progress(stage)
 	return a.spool.each(func(r request) {
-		f(r, time.Duration(min(uint64(r.at)-uint64(a.spool.first), math.MaxInt64)))
+		f(r, a.since(r.at))
 	})
 }
 

@@ -22,7 +22,9 @@ func TestCurve(t *testing.T) {
 			allowed = int64(r.IntN(30))
 			o.Refuse = share(t, allowed)
 		case 1:
-			spared = int64(r.IntN(60))
+			if spared = int64(r.IntN(60)); round%9 == 4 {
+				spared = 100
+			}
 			o.ForKeys = share(t, spared)
 		}
 		if round%5 == 0 {

@@ -80,7 +80,8 @@ func (a *Advisor) needs(queues []queue) ([]need, error) {
 }
 
 // curve fills in what each rate needs. A rate is left out where the burst is beyond maxQueue: a limit with such a burst has
-// coarser ticks, which are not those that the queue was followed in.
+// coarser ticks, which are not those that the queue was followed in. So is one whose limit's clock ends before the traffic
+// does, as it would refill nothing in the end.
 func (a *Advisor) curve(r *Result, rates []Rate) error {
 	size := a.batch(len(rates), 16)
 	for part := range slices.Chunk(rates, size) {
@@ -93,10 +94,12 @@ func (a *Advisor) curve(r *Result, rates []Rate) error {
 			return err
 		}
 		for i := range queues {
-			if p, ok := a.point(&queues[i], all[i:], len(queues)); ok {
+			q := &queues[i]
+			ended := gcra.At(&q.limit, a.span()).Tick == gcra.At(&q.limit, gcra.Never).Tick
+			if p, ok := a.point(q, all[i:], len(queues)); ok && !ended {
 				r.Curve = append(r.Curve, p)
 			} else {
-				r.Skipped = append(r.Skipped, queues[i].rate.String())
+				r.Skipped = append(r.Skipped, q.rate.String())
 			}
 		}
 	}
@@ -131,8 +134,10 @@ func (a *Advisor) point(q *queue, all []need, n int) (Point, bool) {
 	slices.Sort(ticks)
 	at := func(percent int) int64 { return q.burst(ticks[rank(int64(len(ticks)), percent)]) }
 	p.P50, p.P90, p.P99 = at(50), at(90), at(99)
-	spared := min(a.o.ForKeys.of(int64(len(ticks))), int64(len(ticks)-1))
-	p.ForKeys = max(q.burst(ticks[int64(len(ticks))-1-spared]), 1)
+	p.ForKeys = 1
+	if spare := int64(len(ticks)) - 1 - a.o.ForKeys.of(int64(len(ticks))); spare >= 0 {
+		p.ForKeys = max(q.burst(ticks[spare]), 1)
+	}
 	return p, true
 }
 

@@ -56,7 +56,8 @@ func (r Rate) limit(burst int64) gcra.Limit {
 
 const mostRates = 24 // of a ladder
 
-// ladder returns round rates from low to high, each at least 10 % above the one before it.
+// ladder returns round rates from low to high, each at least 10 % above the one before it, and where they are not too many from
+// 2/h on at most 34 % above it.
 func ladder(low, high Rate) []Rate {
 	var all []Rate
 	add := func(n int64, period time.Duration, below int64) bool {
@@ -69,10 +70,14 @@ func ladder(low, high Rate) []Rate {
 	for _, p := range []struct {
 		period time.Duration
 		below  int64 // from here on the next period has whole numbers, or no limit is that fast
-	}{{24 * time.Hour, 24}, {time.Hour, 60}, {time.Minute, 60}, {time.Second, 64e9}} {
+		parts  int64 // of it in the period before, where 1.5 a period is a whole number
+	}{{24 * time.Hour, 24, 0}, {time.Hour, 60, 24}, {time.Minute, 60, 60}, {time.Second, 64e9, 60}} {
 		for ten := int64(1); ten < p.below; ten *= 10 {
 			for _, m := range []int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80} {
-				if n := m * ten; n%10 == 0 && !add(n/10, p.period, p.below) {
+				n := m * ten
+				if more := n * p.parts; n%10 != 0 && more%10 == 0 && more > 0 {
+					add(more/10, p.period*time.Duration(p.parts), math.MaxInt64)
+				} else if n%10 == 0 && !add(n/10, p.period, p.below) {
 					break
 				}
 			}

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -28,6 +29,15 @@ func TestParseRates(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("%q: %s, %v, want %s", row.in, got, err, row.want)
+		}
+	}
+}
+
+// TestMaxKeys asks for more keys than are ever numbered, which are not fewer than the default.
+func TestMaxKeys(t *testing.T) {
+	for _, row := range []struct{ most, want int }{{0, DefaultKeys}, {-1, DefaultKeys}, {1, 1}, {math.MaxInt32, math.MaxInt32}, {math.MaxInt, math.MaxInt32}} {
+		if got := New(Options{MaxKeys: row.most}).o.MaxKeys; got != row.want {
+			t.Errorf("%d: %d, want %d", row.most, got, row.want)
 		}
 	}
 }
@@ -60,6 +70,9 @@ func TestLadder(t *testing.T) {
 		{Rate{7, time.Second}, Rate{7, time.Second}},
 		{Rate{1, 9000 * time.Hour}, Rate{1, time.Second}},
 		{Rate{1 << 62, time.Second}, Rate{1 << 62, time.Second}},
+		{Rate{1, time.Second}, Rate{80, time.Second}},
+		{Rate{2, time.Hour}, Rate{3, time.Minute}},
+		{Rate{50, time.Hour}, Rate{4, time.Second}},
 		{Rate{1000, time.Second}, Rate{1, time.Second}},
 	} {
 		all := ladder(row.low, row.high)
@@ -72,6 +85,13 @@ func TestLadder(t *testing.T) {
 		}
 		if row.high.N < 1<<60 && row.low.compare(row.high) <= 0 && rat(all[len(all)-1]).Cmp(rat(row.high)) < 0 {
 			t.Errorf("%v to %v ends at %v", row.low, row.high, all[len(all)-1])
+		}
+		if len(all) < mostRates && all[0].compare(Rate{2, time.Hour}) >= 0 {
+			for i, r := range all[1:] {
+				if step := new(big.Rat).Quo(rat(r), rat(all[i])); step.Cmp(big.NewRat(11, 10)) < 0 || step.Cmp(big.NewRat(134, 100)) > 0 {
+					t.Errorf("from %v to %v is a step of %s", all[i], r, step.FloatString(2))
+				}
+			}
 		}
 		for i, r := range all {
 			if r.limit(1).Capacity() != 1 || i > 0 && all[i-1].compare(r) == 0 {

@@ -28,7 +28,7 @@ type Result struct {
 	Refuse   string           `json:"refuse"`         // the share of requests of Point.ForShare and "tight"; "" for none
 	ForKeys  string           `json:"refuse_keys"`    // the share of keys of Point.ForKeys and "tight"; "" for none
 	Curve    []Point          `json:"curve"`          // by rate
-	Skipped  []string         `json:"rates_left_out"` // whose bursts need more ticks than a limit of that rate counts exactly
+	Skipped  []string         `json:"rates_left_out"` // for which bursts or time are beyond what such a limit counts exactly
 	Advice   []Advice         `json:"advice"`         // tight, balanced, generous; tight only if it differs
 	Timeline *replay.Timeline `json:"timeline"`       // Refused as Advice
 	Spooled  int64            `json:"spooled_bytes"`

@@ -26,8 +26,10 @@
 // A client is an address without port, brackets and zone: an IPv4 address whole, of an IPv6 address the first 64 bits, which
 // is what one subscriber has. IPv4 in IPv6 is IPv4. What is no address, such as a host name, stays as it is.
 //
+// Of a key of more than 512 bytes the first 512 are kept, and a hash of all.
+//
 // # Memory and cost
 //
 // What is held: the records of a window, at most MaxHeld, and a line. A record allocates nothing, whatever its format, except
-// where package time has to read its stamp.
+// where package time has to read its stamp, and where an access log has an ident that is no dash.
 package logs

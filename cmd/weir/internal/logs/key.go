@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,8 +76,13 @@ func (k Key) String() string {
 	return strings.Join(words, ",")
 }
 
+// longest is how many bytes of a key are kept as they are. Clients choose their paths and headers, and millions of long ones
+// would take the memory of the process; the hash of all bytes, which follows them, keeps different keys apart.
+const longest = 512
+
 // append appends the key that the values make.
 func (k *Key) append(dst []byte, vals [][]byte) ([]byte, error) {
+	from := len(dst)
 	for i, v := range vals {
 		if len(v) == 0 {
 			return dst, fmt.Errorf("no value for %v", k.parts[i])
@@ -92,6 +98,10 @@ func (k *Key) append(dst []byte, vals [][]byte) ([]byte, error) {
 		default:
 			dst = append(dst, v...)
 		}
+	}
+	if len(dst)-from > longest {
+		sum := sha256.Sum256(dst[from:])
+		dst = fmt.Appendf(dst[:from+longest], "...%x", sum[:16])
 	}
 	return dst, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,33 @@ type Options struct {
 	Hide       bool              // leave what lines hold out of Summary
 	Stdin      io.Reader         // the file "-"
 	Progress   func(Position)    // called now and then; nil is not
+}
+
+// Check reports what Read would refuse whatever the files hold: a format or a form of times that is not known, and a field
+// that is mapped and asked for by nothing.
+func (o *Options) Check() error {
+	if o.Format != "" && !slices.Contains(formats, o.Format) {
+		return fmt.Errorf("format %.60q is none of %s", o.Format, strings.Join(formats, ", "))
+	}
+	if err := ParseStamp(o.TimeFormat); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Fields)) {
+		if !o.asksFor(name) {
+			return fmt.Errorf("field %.60q=%.60q: want time, client, method, path, bytes, header:NAME, or what a key or cost is called", name, o.Fields[name])
+		}
+	}
+	return nil
+}
+
+// asksFor reports whether a field of that name may be wanted of a line.
+func (o *Options) asksFor(name string) bool {
+	if _, known := names[name]; known || strings.HasPrefix(name, "header:") {
+		return true
+	}
+	wants := func(s slot) bool { return s.String() == name || s.name == name }
+	return slices.ContainsFunc(o.Keys, func(k Key) bool { return k.Default() && name == "key" || slices.ContainsFunc(k.parts, wants) }) ||
+		slices.ContainsFunc(o.Costs, func(c Cost) bool { return c.Default() && name == "cost" || !c.one && wants(slot{field, c.name}) })
 }
 
 // A Position is how far reading has come.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -24,10 +25,11 @@ const (
 // It ends with the first error of each or of a file, which the error names; its Summary is then of what was read so far. The
 // error is ErrNoRecords, wrapped, if no line was a record.
 func Read(files []string, o Options, each func(*Record) error) (*Summary, error) {
-	if o.Format != "" && !slices.Contains(formats, o.Format) {
-		return nil, fmt.Errorf("format %.60q is none of %v", o.Format, formats)
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
 	r := &reader{o: o, sum: &Summary{Window: o.Window, Tick: time.Second}}
+	r.sum.Files, r.sum.Keys, r.sum.Costs, r.sum.Faults = []File{}, []string{}, []string{}, []Fault{} // empty ones are no null in JSON
 	r.window = newWindow(int64(o.Window), func(rec *Record) error {
 		if r.sum.Requests == 0 {
 			r.first = rec.Time
@@ -44,8 +46,8 @@ func Read(files []string, o Options, each func(*Record) error) (*Summary, error)
 	s.Reordered, s.Late = r.window.stats.reordered, r.window.stats.late
 	s.First, s.Last = time.Unix(0, r.first).UTC(), time.Unix(0, r.last).UTC()
 	if err == nil && s.Requests == 0 {
-		if err = fmt.Errorf("%w in %d lines", ErrNoRecords, s.Lines); s.Broken > 0 {
-			err = fmt.Errorf("%w, of which %d are broken: %v", err, s.Broken, s.Faults[0])
+		if err = fmt.Errorf("%w (lines: %d)", ErrNoRecords, s.Lines); s.Broken > 0 {
+			err = fmt.Errorf("%w (lines: %d, broken: %d), the first: %v", ErrNoRecords, s.Lines, s.Broken, s.Faults[0])
 		}
 	}
 	return s, err
@@ -111,7 +113,9 @@ func (r *reader) readFile(name string, in io.Reader) error {
 	r.stream = &counted{r: in}
 	before := r.at.Read
 	lines, err := logline.Open(r.stream)
-	if err != nil {
+	if errors.As(err, new(*fs.PathError)) {
+		return err // "read NAME: is a directory"
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	var head [][]byte // until the format is known
@@ -240,6 +244,9 @@ func (r *reader) take(number int64, line []byte) error {
 		r.sum.Free++
 	}
 	r.sum.see(at)
+	if r.file.First.IsZero() {
+		r.file.First = time.Unix(0, at).UTC() // never the zero time, which is before the year 1677
+	}
 	r.record.Time = at
 	return r.window.add(&r.record)
 }

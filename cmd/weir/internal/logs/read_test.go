@@ -147,16 +147,18 @@ func TestErrors(t *testing.T) {
 		want            string
 		none            bool // ErrNoRecords
 	}{
-		{"", "default", "1", Options{}, "no records in 0 lines", true},
-		{"\n\n", "default", "1", Options{}, "no records in 2 lines", true},
-		{"time,key\n", "default", "1", Options{}, "no records in 1 lines", true},
-		{"time,key\nx,a\n", "default", "1", Options{}, `of which 1 are broken: -:2: time "x" is no time that is known`, true},
+		{"", "default", "1", Options{}, "no records (lines: 0)", true},
+		{"\n\n", "default", "1", Options{}, "no records (lines: 2)", true},
+		{"time,key\n", "default", "1", Options{}, "no records (lines: 1)", true},
+		{"time,key\nx,a\n", "default", "1", Options{}, `no records (lines: 2, broken: 1), the first: -:2: time "x" is no time that is known`, true},
 		{"hello\nworld\n", "default", "1", Options{}, `no column time, timestamp`, false},
 		{"time,who\n1,a\n", "default", "1", Options{}, `there is no column for client among "time, who"`, false},
 		{"time,who\n1,a\n", "who", "tokens", Options{}, `there is no column for tokens`, false},
 		{combinedLine, "header:X-Api-Key", "1", Options{}, "combined lines have no header:X-Api-Key", false},
 		{"a,b\n", "a", "1", Options{Format: "nginx"}, "neither a log line of nginx nor an object", false},
 		{combinedLine, "client", "1", Options{Format: "xml"}, `format "xml" is none of`, false},
+		{"time,who\n1,a\n", "who", "1", Options{Fields: map[string]string{"key": "who"}}, `field "key"="who": want time, client`, false},
+		{"time,who\n1,a\n", "default", "default", Options{Fields: map[string]string{"key": "x", "cost": "y"}}, "no column for client", false},
 		{"\x1f\x8b\x08garbage", "client", "1", Options{}, "-: ", false},
 	} {
 		row.o.Keys, row.o.Costs = keys(t, row.keys), costs(t, row.costs)
@@ -212,7 +214,8 @@ func TestFiles(t *testing.T) {
 	if want := "[8sc 8se 10sa 12sb 12sf 12.5sd]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
-	if err != nil || s.Requests != 6 || s.Lines != 7 || s.Blank != 1 || s.Reordered != 2 || s.Late != 1 || s.Files[0].Lines != 4 || s.Files[1].Format != "json" {
+	if err != nil || s.Requests != 6 || s.Lines != 7 || s.Blank != 1 || s.Reordered != 2 || s.Late != 1 || s.Files[0].Lines != 4 || s.Files[1].Format != "json" ||
+		!s.Files[0].First.Equal(time.Unix(10, 0)) || !s.Files[1].First.Equal(time.Unix(12, 5e8)) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -246,6 +249,24 @@ func TestKeysDiffer(t *testing.T) {
 				t.Errorf("%q and %q are both %q", [2]string{a, b}, twin, key)
 			}
 			seen[string(key)] = [2]string{a, b}
+		}
+	}
+}
+
+// TestLongKeys counts what is kept of keys, and looks for two that differ at their ends only.
+func TestLongKeys(t *testing.T) {
+	seen := map[string]bool{}
+	k := keys(t, "x,y")[0]
+	for _, size := range []int{longest - 4, longest - 3, longest - 2, longest, 1 << 20} {
+		for _, end := range []string{"a", "b"} {
+			v := strings.Repeat("/", size) + end
+			key, err := k.append([]byte("before"), [][]byte{[]byte("x"), []byte(v)})
+			whole := "beforex" + between + v
+			if err != nil || len(key) > len("before")+longest+3+32 || seen[string(key)] ||
+				len(whole) <= len("before")+longest != (string(key) == whole) || whole[:100] != string(key[:100]) {
+				t.Errorf("%d bytes and %q: %q, %v", size, end, key, err)
+			}
+			seen[string(key)] = true
 		}
 	}
 }

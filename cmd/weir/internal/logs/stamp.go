@@ -58,7 +58,7 @@ func newStamp(s string) (stamp, error) {
 	return stamp{as: layout, layout: s}, nil
 }
 
-var errStamp = errors.New("is no time that is known: see -time-format")
+var errStamp = errors.New("is no time that is known by itself: say how to read it, as in -time-format '2006-01-02 15:04:05'")
 
 func (t *stamp) read(s []byte) (int64, error) {
 	s = bytes.TrimSpace(s)

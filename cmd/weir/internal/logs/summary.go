@@ -32,6 +32,8 @@ type File struct {
 	Name   string `json:"name"`
 	Format string `json:"format"`
 	Lines  int64  `json:"lines"`
+
+	First time.Time `json:"first,omitzero"` // of its records as they stand there, in UTC; zero if there is none
 }
 
 // A Fault is a broken line.

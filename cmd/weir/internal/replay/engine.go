@@ -48,6 +48,7 @@ type limit struct {
 	born      int64
 	fresh     int64
 	at        gcra.Instant
+	end       int64 // tick at which the clock of the limit stays, if it moves before
 	next      int64 // of the record at hand
 	d         gcra.Decision
 }
@@ -111,6 +112,9 @@ func (e *Engine) Add(r *logs.Record) error {
 	for i := range e.limits {
 		l := &e.limits[i]
 		l.next, l.d = gcra.Take(&l.Limit, e.word(l), l.at, int(r.Costs[l.cost]))
+		if l.at.Tick == l.end {
+			e.tally[i].PastRange++
+		}
 		if !l.d.OK() && (refused < 0 || outlasts(l.d, e.limits[refused].d)) {
 			refused = i
 		}
@@ -163,7 +167,11 @@ func (e *Engine) clock(now int64) {
 		for i := range e.limits {
 			l := &e.limits[i]
 			l.born = int64(l.Limit.Birth(time.Duration(now)))
-			l.fresh = gcra.Fresh(&l.Limit, gcra.At(&l.Limit, 0))
+			first := gcra.At(&l.Limit, 0)
+			l.fresh = gcra.Fresh(&l.Limit, first)
+			if l.end = gcra.At(&l.Limit, gcra.Never).Tick; l.end == first.Tick {
+				l.end = -1 // nothing ever refills it
+			}
 		}
 	} else if now == e.now {
 		return

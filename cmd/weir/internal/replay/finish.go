@@ -52,7 +52,7 @@ func (e *Engine) keysOf(v *Verdict, l *limit) {
 		if refused < least {
 			return
 		}
-		if top = append(top, KeyCount{key(), refused, asked}); len(top) >= 2*e.o.Top {
+		if top = append(top, KeyCount{key(), refused, asked}); len(top)/2 >= e.o.Top {
 			cut()
 			least = top[len(top)-1].Refused
 		}

@@ -45,6 +45,10 @@ type Verdict struct {
 	Forgotten       int64 `json:"forgotten"` // keys, each as often as it was
 	Unstored        int64 `json:"unstored"`  // requests that were decided as of a key never seen, for want of room
 
+	// PastRange counts requests that came when the limit's clock stood at its end, years after the first of all: nothing
+	// refills then. It is not of all together.
+	PastRange int64 `json:"past_range"`
+
 	MostRefused []KeyCount `json:"most_refused"`    // the first first, then by key
 	MayLack     int64      `json:"counts_may_lack"` // refusals that a key of MostRefused may have had besides; 0 is exact
 }

@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/weir-go/weir/cmd/weir/internal/logs"
@@ -23,7 +23,7 @@ type Spec struct {
 //	gold=header:X-Api-Key: 50/s burst 10
 //	client cost bytes: 1000000/s burst 5000000
 //
-// A limit has no colon and no equals sign, so the last colon ends what it applies to.
+// A limit has no colon and no equals sign, so the last colon ends what it applies to. An error says which part of s is wrong.
 func ParseSpec(s string) (Spec, error) {
 	var spec Spec
 	var err error
@@ -36,18 +36,18 @@ func ParseSpec(s string) (Spec, error) {
 		text = text[i+1:]
 		if n := len(words); n >= 2 && words[n-2] == "cost" {
 			if spec.Cost, err = logs.ParseCost(words[n-1]); err != nil {
-				return Spec{}, fmt.Errorf("limit %.80q: %w", s, err)
+				return Spec{}, err
 			}
 			words = words[:n-2]
 		}
 		if len(words) > 0 {
 			if spec.Key, err = logs.ParseKey(strings.Join(words, " ")); err != nil {
-				return Spec{}, fmt.Errorf("limit %.80q: %w", s, err)
+				return Spec{}, err
 			}
 		}
 	}
-	if spec.Limit, err = gcra.Parse(text); err != nil {
-		return Spec{}, fmt.Errorf("limit %.80q: %s", s, strings.TrimPrefix(err.Error(), "gcra: "))
+	if spec.Limit, err = gcra.Parse(strings.TrimSpace(text)); err != nil {
+		return Spec{}, errors.New(strings.TrimPrefix(err.Error(), "gcra: "))
 	}
 	return spec, nil
 }

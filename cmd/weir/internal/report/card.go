@@ -49,6 +49,9 @@ func newCard(v *replay.Verdict, requests int64) card {
 	if v.Never > 0 {
 		put("would never pass", count(v.Never, "request"))
 	}
+	if v.PastRange > 0 {
+		put("after its range", count(v.PastRange, "request"))
+	}
 	if v.Unstored > 0 {
 		put("no room for the key", count(v.Unstored, "request"))
 	}
@@ -79,6 +82,9 @@ func newAdvice(a *advise.Advice, r *advise.Result) card {
 	put("longest wait", v.LongestWait.String())
 	if v.Never > 0 {
 		put("would never pass", count(v.Never, "request"))
+	}
+	if v.PastRange > 0 {
+		put("after its range", count(v.PastRange, "request"))
 	}
 	put("burst never used", count(a.Headroom, "token"))
 	if r.Input.WholeSeconds() {
@@ -132,7 +138,7 @@ func (p *page) topKeys(v *replay.Verdict) {
 		t.Rows[len(t.Rows)-1].Bar = hundredths(k.Refused, k.Requests)
 	}
 	if v.MayLack > 0 {
-		t.About = "Keys were forgotten: each count may lack up to " + num(v.MayLack) + "."
+		t.About = "Not all keys had room: each count may lack up to " + num(v.MayLack) + ", see -max-keys."
 	}
 	p.Top = append(p.Top, t)
 }

@@ -125,7 +125,7 @@ func Advice(r *advise.Result, o Options) ([]byte, error) {
 	p.when(r.Timeline, names)
 	say := func(text string) { p.Notes = append(p.Notes, note{Text: text}) }
 	if len(r.Skipped) > 0 {
-		say("Rates left out: " + strings.Join(r.Skipped, ", ") + ". Their bursts are beyond what a limit of that rate counts exactly.")
+		say("Rates left out: " + strings.Join(r.Skipped, ", ") + ". The bursts, or the time from first to last, are beyond what such a limit counts.")
 	}
 	if r.Refuse != "" && r.Cost != "1" {
 		say("Costs differ, so that a larger burst can refuse more: the burst for " + r.Refuse + " satisfies the share and one token less does not, but a smaller one might by chance.")

@@ -24,8 +24,8 @@ func Advice(r *advise.Result, s Style) string {
 	} else {
 		row("tokens", "%s, by %s; the largest request takes %s", console.Grouped(r.Tokens), r.Cost, console.Grouped(r.Largest))
 	}
-	row("busiest key", "%s: %s", shorten(console.Plain(r.Busiest.Key)), count(r.Busiest.Tokens, "token"))
-	row("peak second", "%s of %s at %s; of all keys %s at %s", count(r.Peak.Tokens, "token"), shorten(console.Plain(r.Peak.Key)), stamp(r.Peak.At),
+	row("busiest key", "%s: %s", keyName(r.Busiest.Key), count(r.Busiest.Tokens, "token"))
+	row("peak second", "%s of %s at %s; of all keys %s at %s", count(r.Peak.Tokens, "token"), keyName(r.Peak.Key), stamp(r.Peak.At),
 		console.Grouped(r.PeakAll.Tokens), stamp(r.PeakAll.At))
 	if r.LeftOut > 0 {
 		row("left out", "%s of keys for which there was no room: see -max-keys", count(r.LeftOut, "request"))
@@ -38,7 +38,7 @@ func Advice(r *advise.Result, s Style) string {
 		verdicts[i] = r.Advice[i].Verdict
 	}
 	if len(r.Advice) == 0 {
-		b.WriteString("\nno advice: no request costs a token, or no limit has the bursts\n")
+		b.WriteString("\nno advice: no request costs a token, or no limit counts that much\n")
 	} else {
 		when(&b, r.Timeline, verdicts, s)
 	}
@@ -57,7 +57,7 @@ func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
 func curve(b *strings.Builder, r *advise.Result, s Style) {
 	if len(r.Skipped) > 0 {
-		fmt.Fprintf(b, "  %-16s %s: their bursts are beyond what a limit of that rate counts exactly\n", "rates left out", strings.Join(r.Skipped, ", "))
+		fmt.Fprintf(b, "  %-16s %s: the bursts, or the time from first to last, are beyond what such a limit counts\n", "rates left out", strings.Join(r.Skipped, ", "))
 	}
 	if len(r.Curve) == 0 {
 		return
@@ -112,7 +112,7 @@ func curve(b *strings.Builder, r *advise.Result, s Style) {
 		if to := r.Curve[i-1].Rate; to != rates {
 			rates += " to " + to
 		}
-		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, shorten(console.Plain(r.Curve[from].Key)))
+		fmt.Fprintf(b, "  needs the most at %s: %s\n", rates, keyName(r.Curve[from].Key))
 	}
 }
 
@@ -147,6 +147,9 @@ func advice(b *strings.Builder, a *advise.Advice, r *advise.Result) {
 	}
 	if v.Never > 0 {
 		row("", "%s above the burst would never pass", count(v.Never, "request"))
+	}
+	if v.PastRange > 0 {
+		row("", "%s", pastRange(v))
 	}
 	row("headroom", "%s that no key used of the burst", count(a.Headroom, "token"))
 	if r.Input.WholeSeconds() {

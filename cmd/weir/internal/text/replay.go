@@ -9,7 +9,7 @@ import (
 	"github.com/weir-go/weir/internal/console"
 )
 
-const keyWidth = 40 // columns
+const keyWidth = 40 // letters
 
 // Replay is a result for people.
 func Replay(r *replay.Result, s Style) string {
@@ -43,6 +43,9 @@ func Replay(r *replay.Result, s Style) string {
 		if v.Never > 0 {
 			fmt.Fprintf(&b, "  %s: %s would never pass, however long they waited\n", title(v), count(v.Never, "request"))
 		}
+		if v.PastRange > 0 {
+			fmt.Fprintf(&b, "  %s: %s\n", title(v), pastRange(v))
+		}
 		if v.Unstored > 0 {
 			fmt.Fprintf(&b, "  %s: %s were decided as of a key never seen, for want of room: see -max-keys\n", title(v), count(v.Unstored, "request"))
 		}
@@ -67,6 +70,11 @@ func title(v *replay.Verdict) string {
 	return text
 }
 
+// pastRange tells of requests that no limit of that kind is made for.
+func pastRange(v *replay.Verdict) string {
+	return count(v.PastRange, "request") + " so long after the first that nothing refills: years, or a wrong stamp (see weir parse)"
+}
+
 func mostRefused(b *strings.Builder, v *replay.Verdict) {
 	if len(v.MostRefused) == 0 {
 		return
@@ -75,19 +83,22 @@ func mostRefused(b *strings.Builder, v *replay.Verdict) {
 	var t table
 	t.row("key", "refused", "requests", "share")
 	for _, k := range v.MostRefused {
-		t.row(shorten(console.Plain(k.Key)), console.Grouped(k.Refused), console.Grouped(k.Requests), percent(k.Refused, k.Requests))
+		t.row(keyName(k.Key), console.Grouped(k.Refused), console.Grouped(k.Requests), percent(k.Refused, k.Requests))
 	}
 	t.write(b)
 	if v.MayLack > 0 {
-		fmt.Fprintf(b, "  keys were forgotten: each count may lack up to %s\n", console.Grouped(v.MayLack))
+		fmt.Fprintf(b, "  not all keys had room: each count may lack up to %s, see -max-keys\n", console.Grouped(v.MayLack))
 	}
 }
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > keyWidth {
-		return string(r[:keyWidth-3]) + "..."
+// keyName is a key for a line of text. Of a long one both ends are shown, since paths and addresses begin alike.
+func keyName(key string) string {
+	r := []rune(key)
+	if len(r) <= keyWidth {
+		return console.Plain(key)
 	}
-	return s
+	const tail = 16
+	return console.Plain(string(r[:keyWidth-tail-3])) + "..." + console.Plain(string(r[len(r)-tail:]))
 }
 
 // when draws the timeline: the requests, then the refusals of each.
@@ -97,13 +108,13 @@ func when(b *strings.Builder, t *replay.Timeline, all []replay.Verdict, s Style)
 	}
 	columns := s.width() - 2
 	requests, each := fit(t.Requests, columns)
-	fmt.Fprintf(b, "\nover time, from %s, %v a column\n", t.Start.Format("2006-01-02 15:04:05"), t.Width*time.Duration(each))
+	fmt.Fprintf(b, "\nover time, from %s UTC, %s a column\n", t.Start.Format(time.DateTime), length(t.Width*time.Duration(each)))
 	draw := func(name string, n []int64) {
 		most := int64(0)
 		for _, v := range n {
 			most = max(most, v)
 		}
-		fmt.Fprintf(b, "  %s, at most %s\n", name, console.Grouped(most))
+		fmt.Fprintf(b, "  %s, at most %s a column\n", name, console.Grouped(most))
 		if most > 0 {
 			b.WriteString(strings.TrimRight("  "+s.columns(n, most), " ") + "\n")
 		}

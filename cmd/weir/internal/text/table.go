@@ -40,15 +40,22 @@ func (t *table) write(b *strings.Builder) {
 	}
 }
 
-// percent is a part of a whole with one decimal place, rounded half up.
+// percent is a part of a whole with one decimal place, rounded half up, but 0 and 100 are said of nothing and of all only.
 func percent(part, whole int64) string {
 	if whole <= 0 {
 		return "-"
 	}
+	some, rest := part > 0, part < whole
 	for whole > 1<<52 { // so that the product fits; one place needs no more
 		part, whole = part>>1, whole>>1
 	}
 	p := (part*2000 + whole) / (2 * whole)
+	switch {
+	case p == 0 && some:
+		return "<0.1 %"
+	case p == 1000 && rest:
+		return ">99.9 %"
+	}
 	return fmt.Sprintf("%d.%d %%", p/10, p%10)
 }
 

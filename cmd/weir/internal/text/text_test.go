@@ -140,11 +140,37 @@ func TestPercent(t *testing.T) {
 		part, whole int64
 		want        string
 	}{
-		{0, 0, "-"}, {0, 7, "0.0 %"}, {7, 7, "100.0 %"}, {1, 3, "33.3 %"}, {2, 3, "66.7 %"}, {1, 2000, "0.1 %"}, {1, 2001, "0.0 %"},
+		{0, 0, "-"}, {0, 7, "0.0 %"}, {7, 7, "100.0 %"}, {1, 3, "33.3 %"}, {2, 3, "66.7 %"}, {1, 2000, "0.1 %"}, {1, 2001, "<0.1 %"}, {1, math.MaxInt64, "<0.1 %"}, {1999, 2000, ">99.9 %"}, {2000, 2001, ">99.9 %"},
 		{math.MaxInt64, math.MaxInt64, "100.0 %"}, {1 << 61, 1 << 62, "50.0 %"},
 	} {
 		if got := percent(row.part, row.whole); got != row.want {
 			t.Errorf("%d of %d: %s, want %s", row.part, row.whole, got, row.want)
+		}
+	}
+}
+
+func TestKeyName(t *testing.T) {
+	long := "/customers/" + strings.Repeat("x", 500)
+	for _, row := range []struct{ key, want, why string }{
+		{"192.0.2.1", "192.0.2.1", "as it is"},
+		{"a b\x1b[2J", `"a b\x1b[2J"`, "nothing that a terminal obeys"},
+		{strings.Repeat("ä", 40), strings.Repeat("ä", 40), "letters count, not bytes"},
+		{long + "/orders/1", "/customers/xxxxxxxxxx...xxxxxxx/orders/1", "both ends"},
+		{long + "\x1b/orders/2", `/customers/xxxxxxxxxx..."xxxxxx\x1b/orders/2"`, "quoted where it has to be"},
+		{strings.Repeat("\xff", 50), `"` + strings.Repeat("\ufffd", 21) + `"..."` + strings.Repeat("\ufffd", 16) + `"`, "no UTF-8"},
+	} {
+		if got := keyName(row.key); got != row.want {
+			t.Errorf("%s: %s, want %s", row.why, got, row.want)
+		}
+	}
+}
+
+func TestLength(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 47 * time.Hour: "47h0m0s", 48 * time.Hour: "2 days", 1234*24*time.Hour + time.Second: "1 234 days 1s", math.MaxInt64: "106 751 days 23h47m16.854775807s",
+	} {
+		if got := length(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
 }
@@ -184,9 +210,23 @@ func TestNotes(t *testing.T) {
 	loud := logs.Summary{Requests: 9, Tick: time.Second, Broken: 2, Free: 1, Reordered: 3, Late: 4, Window: 5 * time.Second,
 		Faults: []logs.Fault{{File: "a\x1b[2J", Line: 7, Reason: "why"}}}
 	got := strings.Join(Notes(&loud), "\n")
-	for _, want := range []string{"2 lines broken", `"a\x1b[2J":7: why`, "1 request have no cost", "3 requests stood out of order within 5s", "4 requests stood out of order by more than 5s", "whole seconds"} {
+	for _, want := range []string{"2 lines broken", `"a\x1b[2J":7: why`, "1 request without a cost", "window of 5s sorted 3 requests that", "for the window of 5s (or more than 1 048 576 came between): 4 requests,", "whole seconds"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "older file") {
+		t.Errorf("%s\ntells of files that it does not know", got)
+	}
+	at := func(second int64) time.Time { return time.Unix(second, 0).UTC() }
+	for want, files := range map[string][]logs.File{
+		"":                             {{Name: "a", First: at(1)}, {Name: "b"}, {Name: "c", First: at(2)}},
+		"c begins earlier than a, ":    {{Name: "a", First: at(3)}, {Name: "b"}, {Name: "c", First: at(2)}},
+		`"\x1b" begins earlier than b`: {{Name: "a", First: at(1)}, {Name: "b", First: at(5)}, {Name: "\x1b", First: at(2)}},
+	} {
+		order := logs.Summary{Late: 1, Files: files}
+		if got := strings.Join(Notes(&order), "\n"); !strings.Contains(got, want) || want == "" && strings.Contains(got, "older file") {
+			t.Errorf("%v: %q is not in\n%s", files, want, got)
 		}
 	}
 	var b strings.Builder
