@@ -142,7 +142,7 @@ func explain(ctx context.Context, err error, patient bool) error {
 	var told redis.Error
 	switch {
 	case errors.As(err, &told):
-		text := told.Error()
+		text := verdict(told.Error())
 		if strings.HasPrefix(text, "WEIRVALUE") || strings.HasPrefix(text, "WRONGTYPE") {
 			return fmt.Errorf("%w (%w)", ErrValue, err)
 		}
@@ -152,8 +152,31 @@ func explain(ctx context.Context, err error, patient bool) error {
 			}
 		}
 		return fmt.Errorf("redislimit: %w", err)
-	case !patient && ctx.Err() != nil:
-		return fmt.Errorf("redislimit: asking Redis: %w", ctx.Err())
+	case !patient && over(ctx) != nil:
+		return fmt.Errorf("redislimit: asking Redis: %w", over(ctx))
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// over is ctx.Err, for a deadline too that has passed before its timer said so: a
+// connection's may be the first to.
+func over(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
+// verdict is a command's error in a script, which servers before Redis 7 wrap:
+//
+//	ERR Error running script (call to f_…): @user_script:41: @user_script: 41: -OOM …
+func verdict(text string) string {
+	if !strings.HasPrefix(text, "ERR Error running script") {
+		return text
+	}
+	_, inner, found := strings.Cut(text, ": -")
+	if !found {
+		return text
+	}
+	return inner
 }

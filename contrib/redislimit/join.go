@@ -103,9 +103,7 @@ type round struct {
 
 func (j *Joint) begin(n int) *round {
 	r := &round{n: n}
-	for _, l := range j.locks {
-		r.began = max(r.began, l.now())
-	}
+	r.began = j.members[0].of.now() // by the clock of whose ask it is
 	for _, l := range j.locks {
 		l.mu.RLock()
 	}
