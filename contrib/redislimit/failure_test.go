@@ -73,7 +73,7 @@ func TestFailure(t *testing.T) {
 				s := newServer(t)
 				p := newProxy(t, "unix", s.socket)
 				var heard states
-				l := newLimiter(t, clientOf(t, "tcp", p.addr), "10/h burst 10", policy.FailurePolicy, redislimit.WithNotify(heard.note))
+				l := newLimiter(t, clientOf(t, "tcp", p.addr), "10/h burst 10", policy.FailurePolicy, redislimit.WithNotify(heard.note), redislimit.WithTimeout(100*time.Millisecond))
 				limit := l.Limit()
 				if d, err := l.Take(ctx, "k", 2); err != nil || d.Remaining() != 8 {
 					t.Fatalf("%d left, error %v", d.Remaining(), err)
