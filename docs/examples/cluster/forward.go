@@ -32,6 +32,7 @@ func newPeers(secret string, to http.RoundTripper) *httputil.ReverseProxy {
 			h := hopOf(r.In.Context())
 			r.SetURL(&url.URL{Scheme: "http", Host: h.addr})
 			r.Out.Host = r.In.Host
+			r.SetXForwarded() // what the client says of where it comes from is gone
 			r.Out.Header.Set(hopField, secret)
 			// A client may name any field in Connection, and it is gone by now.
 			r.Out.Header.Set(keyField, r.In.Header.Get(keyField))

@@ -53,6 +53,13 @@ func newNode(c config, m *members, clk clock.Clock, toPeers, toUpstream http.Rou
 	n := &node{config: c, members: m, peers: newPeers(c.secret, toPeers)}
 	n.local = gate(&httputil.ReverseProxy{Transport: toUpstream, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(upstream)
+		if n.forwarded(r.In) { // whose fields these are, it says itself
+			for _, field := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				r.Out.Header[field] = r.In.Header[field]
+			}
+		} else {
+			r.SetXForwarded()
+		}
 		r.Out.Header.Del(hopField) // the secret is none of the upstream's business
 	}})
 	return n, nil
@@ -60,8 +67,7 @@ func newNode(c config, m *members, clk clock.Clock, toPeers, toUpstream http.Rou
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get(keyField)
-	forwarded := subtle.ConstantTimeCompare([]byte(r.Header.Get(hopField)), []byte(n.secret)) == 1
-	for !forwarded && key != "" {
+	for !n.forwarded(r) && key != "" {
 		owner, addr := n.members.owner(key)
 		if owner == n.name {
 			break
@@ -73,4 +79,9 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set(nodeField, n.name)
 	n.local.ServeHTTP(w, r)
+}
+
+// forwarded reports whether the request comes from another process.
+func (n *node) forwarded(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get(hopField)), []byte(n.secret)) == 1
 }
