@@ -136,6 +136,15 @@ func answered(err error) bool {
 // temporary are the answers of a server that decides nothing at present.
 var temporary = [...]string{"OOM ", "READONLY ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "BUSY ", "MISCONF ", "NOREPLICAS ", "ERR max number of clients"}
 
+// ended returns the error of a context that is done, or will be as soon as its
+// timer is run: a connection's deadline may be noticed before.
+func ended(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // explain turns an error of a call into what callers are told. Patient is false if
 // the caller's context ended before the time was up that Redis has.
 func explain(ctx context.Context, err error, patient bool) error {
@@ -152,19 +161,10 @@ func explain(ctx context.Context, err error, patient bool) error {
 			}
 		}
 		return fmt.Errorf("redislimit: %w", err)
-	case !patient && over(ctx) != nil:
-		return fmt.Errorf("redislimit: asking Redis: %w", over(ctx))
+	case !patient && ended(ctx) != nil:
+		return fmt.Errorf("redislimit: asking Redis: %w", ended(ctx))
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
-}
-
-// over is ctx.Err, for a deadline too that has passed before its timer said so: a
-// connection's may be the first to.
-func over(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
-		return context.DeadlineExceeded
-	}
-	return ctx.Err()
 }
 
 // verdict is a command's error in a script, which servers before Redis 7 wrap:
