@@ -241,3 +241,29 @@ func TestRing(t *testing.T) {
 		t.Errorf("%d left, want 2: charged once", got)
 	}
 }
+
+// TestRingJoin: two keys of one slot are on two servers of a Ring, unless they have one
+// tag.
+func TestRingJoin(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{ContextTimeoutEnabled: true})
+	client := clientOf(t, "tcp", "127.0.0.1:1") // never asked
+	t.Cleanup(func() { ring.Close() })
+	other := 1
+	for redislimit.SlotOf(fmt.Sprint("weir:", other)) != redislimit.SlotOf("weir:0") {
+		other++
+	}
+	for _, row := range []struct {
+		client   redis.Scripter
+		one, two string
+		joins    bool
+	}{
+		{client, "0", strconv.Itoa(other), true},
+		{ring, "0", strconv.Itoa(other), false},
+		{ring, "{0}a", "{0}b", true},
+	} {
+		l := newLimiter(t, row.client, "1/h burst 10", redislimit.Closed())
+		if _, err := redislimit.Join(l.For(row.one), l.For(row.two)); (err == nil) != row.joins {
+			t.Errorf("%T, %q and %q: %v", row.client, row.one, row.two, err)
+		}
+	}
+}

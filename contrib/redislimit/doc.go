@@ -70,8 +70,10 @@
 // server that decides nothing (out of memory, loading, read only, without a quorum)
 // is a failure. After one nobody asks for 100 ms, doubling to 2 s while failures go
 // on; then one caller does, with its own request, and everybody else is decided by
-// the policy without waiting. Clients of several servers are watched by ranges of
-// hash slots, so one node of a cluster takes its own keys with it and no others.
+// the policy without waiting. Clients of several servers are watched by 64 ranges of
+// hash slots, so one node of a cluster takes its own keys with it, and of the others
+// at most those in a range that it shares. A Ring spreads keys by another hash, so
+// there a server that is down takes more with it, until the Ring leaves it out.
 //
 // Whether the request that failed was charged is not known: a server that is slow
 // may still do it. Then

@@ -125,3 +125,6 @@ func Lacking(l gcra.Limit, w, r uint64, n int) gcra.Decision {
 	tat, at := t.before(span{w, r}, 0)
 	return gcra.Peek(&t.limit, tat, at, n)
 }
+
+// Explain is what callers are told of an error of Redis' own.
+func Explain(err error) error { return explain(context.Background(), err, true) }

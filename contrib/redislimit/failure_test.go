@@ -73,7 +73,7 @@ func TestFailure(t *testing.T) {
 				s := newServer(t)
 				p := newProxy(t, "unix", s.socket)
 				var heard states
-				l := newLimiter(t, clientOf(t, "tcp", p.addr), "10/h burst 10", policy.FailurePolicy, redislimit.WithNotify(heard.note))
+				l := newLimiter(t, clientOf(t, "tcp", p.addr), "10/h burst 10", policy.FailurePolicy, redislimit.WithNotify(heard.note), redislimit.WithTimeout(100*time.Millisecond))
 				limit := l.Limit()
 				if d, err := l.Take(ctx, "k", 2); err != nil || d.Remaining() != 8 {
 					t.Fatalf("%d left, error %v", d.Remaining(), err)
@@ -240,7 +240,9 @@ func TestCallersContext(t *testing.T) {
 	p.delay.Store(int64(10 * time.Second))
 	short, cancel2 := contextShort()
 	defer cancel2()
-	if d, err := l.Take(short, "k", 1); !errors.Is(err, short.Err()) || short.Err() == nil || d.OK() || errors.Is(err, redislimit.ErrUnavailable) {
+	d, err := l.Take(short, "k", 1)
+	<-short.Done()
+	if !errors.Is(err, short.Err()) || short.Err() == nil || d.OK() || errors.Is(err, redislimit.ErrUnavailable) {
 		t.Errorf("a context that ends: ok %v, error %v", d.OK(), err)
 	}
 	if got := heard.told(); len(got) > 0 {

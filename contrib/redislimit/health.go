@@ -136,13 +136,22 @@ func answered(err error) bool {
 // temporary are the answers of a server that decides nothing at present.
 var temporary = [...]string{"OOM ", "READONLY ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "BUSY ", "MISCONF ", "NOREPLICAS ", "ERR max number of clients"}
 
+// ended returns the error of a context that is done, or will be as soon as its
+// timer is run: a connection's deadline may be noticed before.
+func ended(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // explain turns an error of a call into what callers are told. Patient is false if
 // the caller's context ended before the time was up that Redis has.
 func explain(ctx context.Context, err error, patient bool) error {
 	var told redis.Error
 	switch {
 	case errors.As(err, &told):
-		text := told.Error()
+		text := verdict(told.Error())
 		if strings.HasPrefix(text, "WEIRVALUE") || strings.HasPrefix(text, "WRONGTYPE") {
 			return fmt.Errorf("%w (%w)", ErrValue, err)
 		}
@@ -152,8 +161,22 @@ func explain(ctx context.Context, err error, patient bool) error {
 			}
 		}
 		return fmt.Errorf("redislimit: %w", err)
-	case !patient && ctx.Err() != nil:
-		return fmt.Errorf("redislimit: asking Redis: %w", ctx.Err())
+	case !patient && ended(ctx) != nil:
+		return fmt.Errorf("redislimit: asking Redis: %w", ended(ctx))
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// verdict is a command's error in a script, which servers before Redis 7 wrap:
+//
+//	ERR Error running script (call to f_…): @user_script:41: @user_script: 41: -OOM …
+func verdict(text string) string {
+	if !strings.HasPrefix(text, "ERR Error running script") {
+		return text
+	}
+	_, inner, found := strings.Cut(text, ": -")
+	if !found {
+		return text
+	}
+	return inner
 }

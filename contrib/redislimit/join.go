@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/weir-go/weir/gcra"
 )
 
@@ -54,8 +56,8 @@ type member struct {
 
 // Join returns the joint of the views. The same one several times is asked so many
 // times the tokens of a request. It fails if the keys, with their prefixes, are not
-// in one hash slot, since no script may touch two, and if the limiters were made
-// for different clients.
+// in one hash slot, or on a Ring have no tag in common, since no script may touch two
+// servers, and if the limiters were made for different clients.
 func Join(views ...View) (*Joint, error) {
 	if len(views) == 0 {
 		return nil, errors.New("redislimit: Join of nothing")
@@ -69,7 +71,8 @@ func Join(views ...View) (*Joint, error) {
 			return nil, errors.New("redislimit: Join: the limiters have different clients")
 		}
 		first, key := views[0].name(), v.name()
-		if slotOf(first) != slotOf(key) {
+		_, ring := v.of.client.(*redis.Ring) // which hashes tags, not slots
+		if slotOf(first) != slotOf(key) || ring && tagOf(first) != tagOf(key) {
 			return nil, fmt.Errorf("redislimit: Join: %.80q and %.80q are not in one hash slot: give them, and the prefixes, a part in braces that is the same, such as {user}", first, key)
 		}
 		if i := slices.IndexFunc(j.members, func(m member) bool { return m.View == v }); i >= 0 {
@@ -103,8 +106,11 @@ type round struct {
 
 func (j *Joint) begin(n int) *round {
 	r := &round{n: n}
+	r.began = j.members[0].of.now() // by the clock of whose ask it is
 	for _, l := range j.locks {
-		r.began = max(r.began, l.now())
+		if l.virtual != nil { // clocks of tests may differ, and do not count from when a limiter was made
+			r.began = max(r.began, l.now())
+		}
 	}
 	for _, l := range j.locks {
 		l.mu.RLock()

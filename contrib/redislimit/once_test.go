@@ -12,8 +12,11 @@ import (
 	"github.com/weir-go/weir/gcra"
 )
 
+// newLimiter waits for a server on a machine that has much else to do, unless the
+// options say how long.
 func newLimiter(t *testing.T, client redis.Scripter, limit string, policy redislimit.FailurePolicy, opts ...redislimit.Option) *redislimit.Limiter {
 	t.Helper()
+	opts = append([]redislimit.Option{redislimit.WithTimeout(20 * time.Second)}, opts...)
 	l, err := redislimit.New(client, limitOf(t, limit), policy, opts...)
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,10 @@ func WithPrefix(prefix string) Option {
 }
 
 // WithTimeout bounds the time that a call waits for Redis; 100 ms is the default.
-// It has to be at least a millisecond.
+// It has to be at least a millisecond. Keep it below the deadlines of callers: a
+// call that ends with its context has that error, and says nothing of the server.
+// A Client ends no call early with its context, but waits as long as this, unless it
+// has ContextTimeoutEnabled.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if c.timeout = d; d < time.Millisecond {

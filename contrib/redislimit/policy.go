@@ -34,10 +34,12 @@ func Closed() FailurePolicy { return FailurePolicy{kind: closedPolicy} }
 func Open() FailurePolicy { return FailurePolicy{kind: openPolicy} }
 
 // Local lets a limiter in this process decide while Redis does not answer, with
-// num/den of the rate and of the burst, at least one token: 1/n for n processes
-// keeps the sum within the limit. Its decisions come without an error, and their
-// Limit is that share. What its bucket of a key still lacks when Redis answers
-// again is charged there with the next decision about that key.
+// num/den of the rate and of the burst, rounded down but at least one token: 1/n for
+// n processes keeps the sum within the limit, if the burst is n or more. Its
+// decisions come without an error, and their Limit is that share. What its bucket of
+// a key still lacks when Redis answers again is charged there with the next decision
+// about that key, in whole tokens, a begun one included; of a limit with InSteps what
+// is below empty is not.
 func Local(num, den int) FailurePolicy { return FailurePolicy{kind: localShare, num: num, den: den} }
 
 // localKeys is how many keys the local limiter remembers; others are refused.

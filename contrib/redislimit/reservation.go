@@ -22,7 +22,7 @@ type Reservation struct {
 	d     gcra.Decision
 	delay time.Duration
 	n     int
-	local *gatomic.Reservation // booked here, while Redis did not answer
+	local *booking // made here, while Redis did not answer
 	done  atomic.Bool
 }
 
@@ -33,6 +33,12 @@ type part struct {
 	key   string
 	times int
 	found found
+}
+
+// A booking is one of the local limiter.
+type booking struct {
+	gatomic.Reservation
+	of *Limiter
 }
 
 // OK reports whether the tokens were booked.
@@ -76,6 +82,7 @@ func (r *Reservation) Settle(ctx context.Context, actual int) error {
 	}
 	if r.local != nil {
 		r.local.Settle(actual)
+		r.local.of.owing.note(r.local.of) // which may be long after the outage's last decision
 		return nil
 	}
 	var first error
@@ -174,11 +181,10 @@ func (l *Limiter) reserve(ctx context.Context, t turn, key string, within, late 
 }
 
 func (l *Limiter) reserveLocally(g *generation, key string, within time.Duration, n int, err error) (*Reservation, error) {
-	var kept *gatomic.Reservation
+	var kept *booking
 	d, err := l.failed(g, key, n, err, gcra.Take, func(of *shard.Limiter[string], key string, n int) gcra.Decision {
-		booked := of.ReserveWithin(key, within, n)
-		kept = &booked
-		return booked.Decision()
+		kept = &booking{of.ReserveWithin(key, within, n), l}
+		return kept.Decision()
 	})
 	r := &Reservation{d: d, n: n, delay: d.RetryAfter(), local: kept}
 	if kept != nil {

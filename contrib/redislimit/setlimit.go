@@ -54,7 +54,7 @@ func (l *Limiter) SetLimit(ctx context.Context, limit gcra.Limit) error {
 	l.gen = g
 	l.memory.forget()
 	if l.local != nil {
-		l.local.SetLimit(share)
+		l.owing.change(l, share)
 	}
 	return nil
 }

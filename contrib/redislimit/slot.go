@@ -2,15 +2,21 @@ package redislimit
 
 import "strings"
 
-// slotOf returns the hash slot of a key in a cluster: CRC-16 (XMODEM) of what
-// stands between the first { and the next }, or of all if that is nothing, modulo
-// the number of slots.
-func slotOf(key string) uint16 {
+// tagOf returns what of a key decides where it is kept: what stands between the first
+// { and the next }, or all if that is nothing.
+func tagOf(key string) string {
 	if _, rest, found := strings.Cut(key, "{"); found {
 		if tag, _, found := strings.Cut(rest, "}"); found && tag != "" {
-			key = tag
+			return tag
 		}
 	}
+	return key
+}
+
+// slotOf returns the hash slot of a key in a cluster: CRC-16 (XMODEM) of its tag,
+// modulo the number of slots.
+func slotOf(key string) uint16 {
+	key = tagOf(key)
 	crc := uint16(0)
 	for i := range len(key) {
 		crc ^= uint16(key[i]) << 8

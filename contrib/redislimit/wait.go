@@ -27,7 +27,8 @@ func (l *Limiter) Wait(ctx context.Context, key string) error { return l.WaitN(c
 // (gcra.ErrExceedsBurst) or negative (gcra.ErrCost). If the context ends while it
 // sleeps it gives the tokens back, as far as nobody has booked behind them, in a
 // round trip that the context's end does not cut short, and returns the context's
-// error. If Redis does not answer it waits by the policy: Closed returns an error,
+// error. If it ends while Redis is asked, that may have been booked, and stays so: as
+// of any call without an answer nothing is known of it. If Redis does not answer it waits by the policy: Closed returns an error,
 // Open nil, Local waits for the local limiter.
 func (l *Limiter) WaitN(ctx context.Context, key string, n int) error {
 	deadline, err := left(ctx)

@@ -79,6 +79,7 @@ type deed struct {
 	what          byte // 'l' or 's'
 	before, after int64
 	n             int
+	of            int // the process
 }
 
 // A witness writes down what the store lends.
@@ -171,9 +172,7 @@ func TestProcesses(t *testing.T) {
 				if _, err := fmt.Sscan(lines.Text(), &what, &d.before, &d.after, &d.n); err != nil {
 					break // killed while it wrote
 				}
-				if d.what = what[0]; d.what == 's' {
-					spent[i]++
-				}
+				d.what, d.of = what[0], i
 				deeds <- d
 			}
 			if err := p.Wait(); err != nil && i != 2 {
@@ -199,12 +198,14 @@ func TestProcesses(t *testing.T) {
 		history = append(history, d)
 		if d.what == 's' {
 			total += d.n
+			spent[d.of]++
 		}
-		if total >= 2000 && !killed {
+		// On a busy machine one may be late to begin: it is waited for.
+		if total >= 2000 && spent[2] >= 50 && !killed {
 			killed = true
 			all[2].Process.Kill() // SIGKILL: with what it has leased
 		}
-		if total >= 4000 && stdins != nil {
+		if total >= 4000 && slices.Min(spent[:]) >= 50 && killed && stdins != nil {
 			for _, stdin := range stdins {
 				stdin.Close()
 			}
@@ -228,7 +229,7 @@ func TestProcesses(t *testing.T) {
 	// The check can fail: one spend more, of what nobody had leased.
 	last := history[len(history)/2]
 	for _, n := range []int{processLimit.Within(0) + 200, processLimit.Within(processLife) + 1} {
-		if tooMany(append(slices.Clone(history), deed{'s', last.after, last.after + 1, n})) == "" {
+		if tooMany(append(slices.Clone(history), deed{'s', last.after, last.after + 1, n, 0})) == "" {
 			t.Errorf("a spend of %d tokens too many is not found out", n)
 		}
 	}

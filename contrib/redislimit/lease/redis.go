@@ -11,7 +11,8 @@ import (
 // Redis is the Store of a limiter that keeps its buckets in Redis. Others may use
 // the limiter itself beside the leases, on the same keys. While the server is away
 // the limiter's failure policy lends: with Open, blocks that nobody is charged for, with
-// Local, of the buckets in this process; they last as long as other leases.
+// Local, of the buckets in this process; they last as long as other leases, and
+// what is left of them at Close is lost.
 //
 // A request that needs more than one token asks twice if there are as many as it
 // needs, but not a block.

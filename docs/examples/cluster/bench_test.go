@@ -19,12 +19,12 @@ import (
 func BenchmarkAsk(b *testing.B) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	defer up.Close()
-	to := newTransport()
+	to := newTransport(peerAnswers)
 	defer to.CloseIdleConnections()
 	addr, members := map[string]string{}, map[string]*members{}
 	for _, name := range []string{"a", "b", "c"} {
 		m := newMembers(name, clock.System())
-		n, err := newNode(config{name: name, upstream: up.URL, secret: "secret", limit: gcra.PerSecond(1_000_000).Burst(1_000_000)}, m, clock.System(), to)
+		n, err := newNode(config{name: name, upstream: up.URL, secret: "secret", limit: gcra.PerSecond(1_000_000).Burst(1_000_000)}, m, clock.System(), to, to)
 		if err != nil {
 			b.Fatal(err)
 		}

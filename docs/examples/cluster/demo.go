@@ -153,7 +153,7 @@ func demonstrate(ctx context.Context, out io.Writer, limit gcra.Limit) error {
 	go func() {
 		ended <- serveUntil(ending, ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	}()
-	to := newTransport()
+	to := newTransport(peerAnswers)
 	c := &cluster{
 		of: map[string]*process{}, names: []string{"a", "b", "c"}, limit: limit,
 		upstream: "http://" + ln.Addr().String(), secret: rand.Text(), client: &http.Client{Transport: to},

@@ -22,7 +22,8 @@
 //   - Health is what forwarding shows. A process that cannot be reached is left out
 //     of the ring, here, and the request goes to the next owner of its key. Once a
 //     second one request for a key of its own tries it again, and if it answers it
-//     is back. Nobody has to be told, and there is no goroutine.
+//     is back. Nobody has to be told, and there is no goroutine. What a client does
+//     wrong counts for nothing, or it could move keys as it likes (forward.go).
 //   - A forwarded request carries a secret that the processes share, the
 //     environment's CLUSTER_SECRET, and is decided where it arrives, whoever that
 //     process believes to be the owner: one hop, never a circle. A client's field
@@ -30,7 +31,7 @@
 //     the process, and have the limit in each.
 //   - What cannot be repeated is not: a request is sent to the next owner if the
 //     connection to the first was refused, or if it is a GET or HEAD without a body
-//     (node.go).
+//     (forward.go).
 //
 // # What a moved key forgets
 //

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"time"
 
 	"github.com/weir-go/weir/clock"
 	"github.com/weir-go/weir/gcra"
@@ -41,7 +36,9 @@ type node struct {
 	peers   *httputil.ReverseProxy
 }
 
-func newNode(c config, m *members, clk clock.Clock, to http.RoundTripper) (*node, error) {
+// newNode returns the node, which reaches the other processes by one transport and
+// the upstream by the other.
+func newNode(c config, m *members, clk clock.Clock, toPeers, toUpstream http.RoundTripper) (*node, error) {
 	if c.secret == "" {
 		return nil, fmt.Errorf("%s is not set", secretName)
 	}
@@ -53,43 +50,24 @@ func newNode(c config, m *members, clk clock.Clock, to http.RoundTripper) (*node
 	gate := httplimit.New(httplimit.Local(limiter), func(r *http.Request) (string, error) {
 		return r.Header.Get(keyField), nil
 	})
-	n := &node{config: c, members: m}
-	n.local = gate(&httputil.ReverseProxy{Transport: to, Rewrite: func(r *httputil.ProxyRequest) {
+	n := &node{config: c, members: m, peers: newPeers(c.secret, toPeers)}
+	n.local = gate(&httputil.ReverseProxy{Transport: toUpstream, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(upstream)
+		if n.forwarded(r.In) { // whose fields these are, it says itself
+			for _, field := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				r.Out.Header[field] = r.In.Header[field]
+			}
+		} else {
+			r.SetXForwarded()
+		}
 		r.Out.Header.Del(hopField) // the secret is none of the upstream's business
 	}})
-	n.peers = &httputil.ReverseProxy{
-		Transport: to,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			h := hopOf(r.In.Context())
-			r.SetURL(&url.URL{Scheme: "http", Host: h.addr})
-			r.Out.Host = r.In.Host
-			r.Out.Header.Set(hopField, c.secret)
-			if r.Out.Body != nil {
-				// The transport closes what it was to send even if there was
-				// nobody to send it to; then the next owner gets it.
-				r.Out.Body = io.NopCloser(r.Out.Body)
-			}
-		},
-		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) { hopOf(r.Context()).err = err },
-	}
 	return n, nil
 }
 
-// A hop is one attempt to forward a request.
-type hop struct {
-	addr string
-	err  error // why there was no response
-}
-
-type hopKey struct{}
-
-func hopOf(ctx context.Context) *hop { return ctx.Value(hopKey{}).(*hop) }
-
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get(keyField)
-	forwarded := subtle.ConstantTimeCompare([]byte(r.Header.Get(hopField)), []byte(n.secret)) == 1
-	for !forwarded && key != "" {
+	for !n.forwarded(r) && key != "" {
 		owner, addr := n.members.owner(key)
 		if owner == n.name {
 			break
@@ -103,40 +81,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.local.ServeHTTP(w, r)
 }
 
-// forward reports whether the request is answered; if not, another may have it.
-func (n *node) forward(w http.ResponseWriter, r *http.Request, owner, addr string) bool {
-	h := &hop{addr: addr}
-	n.peers.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), hopKey{}, h)))
-	switch {
-	case h.err == nil:
-		n.members.answered(owner, addr)
-		return true
-	case r.Context().Err() != nil:
-		return true // the client is gone, which says nothing of the owner
-	}
-	n.members.failed(owner, addr)
-	if !repeatable(r, h.err) {
-		http.Error(w, "the request was sent, and there was no answer", http.StatusBadGateway)
-		return true
-	}
-	return false
-}
-
-// repeatable reports whether the request may be sent to somebody else after the error.
-func repeatable(r *http.Request, err error) bool {
-	if op := new(net.OpError); errors.As(err, &op) && op.Op == "dial" {
-		return true // nothing was sent
-	}
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ContentLength == 0
-}
-
-// newTransport is for the other processes and for the upstream. One that does not
-// even accept a connection is out soon.
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil
-	t.DialContext = (&net.Dialer{Timeout: 500 * time.Millisecond}).DialContext
-	t.ResponseHeaderTimeout = 10 * time.Second
-	t.MaxIdleConnsPerHost = 64
-	return t
+// forwarded reports whether the request comes from another process.
+func (n *node) forwarded(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get(hopField)), []byte(n.secret)) == 1
 }

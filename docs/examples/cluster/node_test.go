@@ -61,7 +61,7 @@ func newNetwork(t *testing.T, clk clock.Clock) (*network, map[string]*node) {
 			t.Fatal(err)
 		}
 		c := config{name: name, upstream: "http://up", secret: "secret", limit: gcra.PerDay(1).Burst(3)}
-		n, err := newNode(c, m, clk, net)
+		n, err := newNode(c, m, clk, net, net)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestConfig(t *testing.T) {
 		{name: "a", secret: "s"},
 		{name: "a", secret: "s", upstream: "up:80"},
 	} {
-		if _, err := newNode(c, newMembers("a", clock.System()), clock.System(), nil); err == nil {
+		if _, err := newNode(c, newMembers("a", clock.System()), clock.System(), nil, nil); err == nil {
 			t.Errorf("%+v is no error", c)
 		}
 	}

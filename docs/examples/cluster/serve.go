@@ -19,9 +19,10 @@ import (
 func serve(ctx context.Context, in io.Reader, out io.Writer, c config) error {
 	clk := clock.System()
 	m := newMembers(c.name, clk)
-	to := newTransport()
-	defer to.CloseIdleConnections()
-	n, err := newNode(c, m, clk, to)
+	toPeers, toUpstream := newTransport(peerAnswers), newTransport(upstreamAnswers)
+	defer toPeers.CloseIdleConnections()
+	defer toUpstream.CloseIdleConnections()
+	n, err := newNode(c, m, clk, toPeers, toUpstream)
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,9 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, c config) error {
 	return serveUntil(ctx, ln, n)
 }
 
+// maxHeader bounds what a request's fields take.
+const maxHeader = 64 << 10
+
 // serveUntil serves until the context ends, and lets requests under way end then.
 func serveUntil(ctx context.Context, ln net.Listener, h http.Handler) error {
 	s := &http.Server{
@@ -55,7 +59,7 @@ func serveUntil(ctx context.Context, ln net.Listener, h http.Handler) error {
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    maxHeader,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(ln) }()
