@@ -100,11 +100,11 @@
 //
 // # Refused again
 //
-// A refusal is remembered for as long as it holds, at most a second, and who asks
+// A refusal is remembered for as long as it holds, at most WithMemory, and who asks
 // again in vain does not go to Redis; its numbers are then those of the first
 // refusal, less the time that passed, and others may have taken more since. What this
 // limiter gives back, resets or changes is seen at once, and what other processes do
-// after a second.
+// when that is over.
 //
 // # What it does not do
 //

@@ -240,7 +240,9 @@ func TestCallersContext(t *testing.T) {
 	p.delay.Store(int64(10 * time.Second))
 	short, cancel2 := contextShort()
 	defer cancel2()
-	if d, err := l.Take(short, "k", 1); !errors.Is(err, short.Err()) || short.Err() == nil || d.OK() || errors.Is(err, redislimit.ErrUnavailable) {
+	d, err := l.Take(short, "k", 1)
+	<-short.Done()
+	if !errors.Is(err, short.Err()) || short.Err() == nil || d.OK() || errors.Is(err, redislimit.ErrUnavailable) {
 		t.Errorf("a context that ends: ok %v, error %v", d.OK(), err)
 	}
 	if got := heard.told(); len(got) > 0 {

@@ -104,6 +104,9 @@ func (h *health) begin() (probe bool, err error) {
 // end says what came of it: no error, one that is ErrUnavailable, or one that says
 // nothing of the server.
 func (h *health) end(m *monitor, probe bool, err error) {
+	if err == nil && !probe {
+		return
+	}
 	failed := errors.Is(err, ErrUnavailable)
 	h.mu.Lock()
 	was := h.down
@@ -136,6 +139,15 @@ func answered(err error) bool {
 // temporary are the answers of a server that decides nothing at present.
 var temporary = [...]string{"OOM ", "READONLY ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "BUSY ", "MISCONF ", "NOREPLICAS ", "ERR max number of clients"}
 
+// ended returns the error of a context that is done, or will be as soon as its
+// timer is run: a connection's deadline may be noticed before.
+func ended(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // explain turns an error of a call into what callers are told. Patient is false if
 // the caller's context ended before the time was up that Redis has.
 func explain(ctx context.Context, err error, patient bool) error {
@@ -152,8 +164,8 @@ func explain(ctx context.Context, err error, patient bool) error {
 			}
 		}
 		return fmt.Errorf("redislimit: %w", err)
-	case !patient && ctx.Err() != nil:
-		return fmt.Errorf("redislimit: asking Redis: %w", ctx.Err())
+	case !patient && ended(ctx) != nil:
+		return fmt.Errorf("redislimit: asking Redis: %w", ended(ctx))
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

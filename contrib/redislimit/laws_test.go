@@ -94,12 +94,10 @@ func subject(t *testing.T, name string, client *redis.Client, slow int) stress.S
 	s := stress.Subject{Name: name, Remote: true, Slow: slow, Resolution: time.Microsecond}
 	s.New = func(limit gcra.Limit, c clock.Clock) stress.Engine {
 		l, err := redislimit.NewVirtual(client, limit, redislimit.Closed(), c.Now,
-			redislimit.WithPrefix(fmt.Sprintf("%s:%d:", t.Name(), made.Add(1))), redislimit.WithTimeout(10*time.Second), redislimit.WithMaxWait(366*24*time.Hour))
+			redislimit.WithPrefix(fmt.Sprintf("%s:%d:", t.Name(), made.Add(1))), redislimit.WithTimeout(10*time.Second), redislimit.WithMaxWait(366*24*time.Hour), redislimit.WithMemory(0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What a remembered refusal tells is of when it was asked.
-		l.AskAlways()
 		return engine{t, l}
 	}
 	s.Join = func(members ...stress.Member) stress.Joint {

@@ -54,6 +54,7 @@ func TestNewRefuses(t *testing.T) {
 		{client, fine, closed, redislimit.WithMaxWait(gcra.Never), "WithMaxWait"},
 		{client, fine, closed, redislimit.WithMaxDebt(-1), "WithMaxDebt(-1)"},
 		{client, fine, closed, redislimit.WithCatchUp(-1), "WithCatchUp(-1ns)"},
+		{client, fine, closed, redislimit.WithMemory(-1), "WithMemory(-1ns)"},
 		{client, fine.Burst(2).Start(1), closed, redislimit.WithPrefix(""), "start"},
 		{client, fine.Burst(2).Start(2), closed, redislimit.WithPrefix(""), "start"},
 		{client, fine.InSteps(time.Microsecond + 1), closed, redislimit.WithPrefix(""), "step"},
@@ -234,11 +235,10 @@ func TestExpiry(t *testing.T) {
 func TestClockBack(t *testing.T) {
 	mini := miniredis.RunT(t)
 	now := 100 * time.Hour
-	l, err := redislimit.NewVirtual(clientOf(t, "tcp", mini.Addr()), limitOf(t, "1/s burst 10"), redislimit.Closed(), func() time.Duration { return now }, redislimit.WithMaxWait(time.Minute))
+	l, err := redislimit.NewVirtual(clientOf(t, "tcp", mini.Addr()), limitOf(t, "1/s burst 10"), redislimit.Closed(), func() time.Duration { return now }, redislimit.WithMaxWait(time.Minute), redislimit.WithMemory(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.AskAlways()
 	check := func(at time.Duration, remaining int, retry time.Duration) {
 		t.Helper()
 		now = at

@@ -2,6 +2,7 @@ package redislimit_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,7 +155,10 @@ func TestValues(t *testing.T) {
 			l := newLimiter(t, client, "1/h burst 10", policy, redislimit.WithPrefix("p:"))
 			client.Del(ctx, "p:list")
 			client.RPush(ctx, "p:list", "x")
-			for key, value := range map[string]string{"words": "some words of others", "number": "1735689600", "empty": "", "almost": "1 2 3 x y", "more": "1 2 3 x 1:2:3:0 4", "minus": "-1 0 0 x 1:2:3:0", "none": "0 0 0 x ::: "} {
+			id, nines := "3600000000:1:10:0", strings.Repeat("9", 400)
+			for key, value := range map[string]string{"words": "some words of others", "number": "1735689600", "empty": "", "almost": "1 2 3 x y", "more": "1 2 3 x 1:2:3:0 4", "minus": "-1 0 0 x 1:2:3:0", "none": "0 0 0 x ::: ",
+				"past numbers": nines + " 0 5 x 1:1:1:0", "past doubles": "6099999999999537210295569 0 60374209866998 s " + id, "rest": "60374210295569 99999999999999999993 60374210295569 s " + id,
+				"rest too great": "60374210295569 1 60374210295569 s " + id, "other's rest": "60374210295569 2 60374210295569 s 1000000:2:9:0", "limit": "0 0 0 x 1:" + nines + ":1:0", "parts of nothing": "0 0 0 x 1:0:1:0"} {
 				client.Set(ctx, "p:"+key, value, 0)
 				for what, ask := range map[string]func() (gcra.Decision, error){
 					"Take":     func() (gcra.Decision, error) { return l.Take(ctx, key, 1) },
