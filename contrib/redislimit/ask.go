@@ -90,7 +90,7 @@ func (l *Limiter) eval(ctx context.Context, t turn, argv []any) (any, error) {
 	if l.virtual != nil {
 		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
 	}
-	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
+	timed, cancel := l.bounded(ctx, t)
 	got, err := l.script.eval(timed, l.on, argv)
 	cancel()
 	if err != nil {

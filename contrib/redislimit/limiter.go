@@ -33,6 +33,8 @@ type Limiter struct {
 	memory  memory
 	local   *shard.Limiter[string] // nil but for the policy Local
 	owing   owing
+	single  bool // the client is of one server
+	windows windows
 	order   uint64 // in which joints lock
 	lag     atomic.Pointer[lag]
 	start   time.Time
@@ -71,8 +73,8 @@ func New(client redis.Scripter, limit gcra.Limit, policy FailurePolicy, opts ...
 		return nil, err
 	}
 	l := &Limiter{client: client, on: on, script: newScript(prelude), policy: policy, cfg: cfg, order: rand.Uint64(), start: time.Now()}
-	_, single := client.(*redis.Client)
-	l.servers.init(single, cfg.notify)
+	_, l.single = client.(*redis.Client)
+	l.servers.init(l.single, cfg.notify)
 	l.memory.seed, l.memory.longest = maphash.MakeSeed(), cfg.memory
 	if l.gen, err = l.newGeneration(limit); err != nil {
 		return nil, err

@@ -95,9 +95,12 @@ func (l *Limiter) levelShort(ctx context.Context, t turn, key string, n int) (ta
 	err = ErrUnavailable // if the client panics
 	defer func() { h.end(&l.servers, probe, err) }()
 	c := g.costs(n)
-	end := make([]byte, 0, 64)
-	end = append(strconv.AppendUint(append(end, ' '), rand.Uint64(), 36), g.brief.end...)
-	argv := append(make([]any, 0, 12), nil, nil, "1", name, g.brief.pattern, end, c[0], c[1], g.began.Load().text)
+	var in struct { // one allocation for both, mostly
+		argv [11]any
+		end  [80]byte
+	}
+	end := append(strconv.AppendUint(append(in.end[:0], ' '), rand.Uint64(), 36), g.brief.end...)
+	argv := append(in.argv[:0], nil, nil, "1", name, g.brief.pattern, end, c[0], c[1], g.began.Load().text)
 	argv = append(argv, g.brief.terms...)
 	var got any
 	if got, err = l.eval(ctx, t, argv); err != nil {
