@@ -72,6 +72,9 @@
 // the policy without waiting. Clients of several servers are watched by ranges of
 // hash slots, so one node of a cluster takes its own keys with it and no others.
 //
+// The caller's deadline ends a call too, as far as the client heeds it; that he
+// cancels is seen before a Client of one server is asked, and not meanwhile.
+//
 // Whether the request that failed was charged is not known: a server that is slow
 // may still do it. Then
 //

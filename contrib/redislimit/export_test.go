@@ -28,7 +28,7 @@ func NewVirtual(client redis.Scripter, limit gcra.Limit, policy FailurePolicy, n
 			}
 		}
 	}
-	l, err := New(client, first, policy, opts...)
+	l, err := New(client, first, policy, append([]Option{WithTimeout(time.Minute)}, opts...)...)
 	if err != nil {
 		return nil, err
 	}

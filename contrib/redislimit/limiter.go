@@ -21,8 +21,8 @@ import (
 // every other process that has a Limiter with the same prefix on the same Redis.
 // Make it with [New]; the zero Limiter is not usable. It must not be copied, and
 // all methods are safe for concurrent use. A call takes one round trip, and none
-// where the answer is known: a cost that can never pass, a refusal that still
-// holds, a server that does not answer.
+// where the answer is known: a refusal that still holds, a server that does not
+// answer. A cost that can never pass asks what remains.
 type Limiter struct {
 	client  redis.Scripter
 	on      processor

@@ -13,9 +13,13 @@ import (
 	"github.com/weir-go/weir/gcra"
 )
 
+// patient is a time-out that no machine is too slow for.
+const patient = 2 * time.Minute
+
+// newLimiter makes a limiter that is patient, unless an option says otherwise.
 func newLimiter(t *testing.T, client redis.Scripter, limit string, policy redislimit.FailurePolicy, opts ...redislimit.Option) *redislimit.Limiter {
 	t.Helper()
-	l, err := redislimit.New(client, limitOf(t, limit), policy, opts...)
+	l, err := redislimit.New(client, limitOf(t, limit), policy, append([]redislimit.Option{redislimit.WithTimeout(patient)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +74,7 @@ func chargedOnce(t *testing.T, network, addr string) {
 		{"careless twin", true, func(l *redislimit.Limiter, k string) error { _, err := l.Take(ctx, k, 3); return err }, 94},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			l := newLimiter(t, clientOf(t, "tcp", p.addr), "1/h burst 100", redislimit.Closed(), redislimit.WithTimeout(5*time.Second))
+			l := newLimiter(t, clientOf(t, "tcp", p.addr), "1/h burst 100", redislimit.Closed())
 			if _, err := l.Take(ctx, "other", 1); err != nil { // the script is there, and a connection
 				t.Fatal(err)
 			}
@@ -136,7 +140,7 @@ func eventually(t *testing.T, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	watchdog := time.NewTimer(30 * time.Second)
+	watchdog := time.NewTimer(patient)
 	defer watchdog.Stop()
 	for !so() {
 		select {

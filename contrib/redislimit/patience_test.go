@@ -15,7 +15,7 @@ import (
 // its time-out is over or its caller's deadline, whatever context it is made with.
 // The client itself would have it wait for an hour.
 func TestStarved(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Network: "unix", Addr: newServer(t).socket, PoolSize: 1, PoolTimeout: time.Hour, ReadTimeout: time.Hour})
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: newServer(t).socket, PoolSize: 1, PoolTimeout: time.Hour, ReadTimeout: time.Hour, DialTimeout: patient})
 	t.Cleanup(func() { client.Close() })
 	cancelable, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -29,9 +29,9 @@ func TestStarved(t *testing.T) {
 		timeout time.Duration
 		want    error
 	}{
-		{"background", ctx, 20 * time.Millisecond, redislimit.ErrUnavailable},
-		{"cancelable", cancelable, 20 * time.Millisecond, redislimit.ErrUnavailable},
-		{"far deadline", far, 20 * time.Millisecond, redislimit.ErrUnavailable},
+		{"background", ctx, 200 * time.Millisecond, redislimit.ErrUnavailable},
+		{"cancelable", cancelable, 200 * time.Millisecond, redislimit.ErrUnavailable},
+		{"far deadline", far, 200 * time.Millisecond, redislimit.ErrUnavailable},
 		{"near deadline", near, time.Hour, context.DeadlineExceeded},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestStarved(t *testing.T) {
 			if err := held.Ping(ctx).Err(); err != nil {
 				t.Fatal(err)
 			}
-			l := newLimiter(t, client, "1/h burst 10", redislimit.Closed(), redislimit.WithTimeout(row.timeout), redislimit.WithPrefix(row.name))
+			l := newLimiter(t, client, "1/m burst 1000000", redislimit.Closed(), redislimit.WithTimeout(row.timeout), redislimit.WithPrefix(row.name))
 			d, err := l.Take(row.ctx, "k", 1)
 			if !errors.Is(err, row.want) || d.OK() {
 				t.Errorf("ok %v, error %v, want %v", d.OK(), err, row.want)

@@ -48,9 +48,9 @@ const (
 	throttle  = "throttled"
 )
 
-// patience is the time-out of weir, which the others leave to the client: on a
-// machine that other work shares no request is to fail for being late.
-const patience = 10 * time.Second
+// patience is the time-out of weir and of the client: on a machine that other work
+// shares no request is to fail for being late.
+const patience = time.Minute
 
 func libraries() []library {
 	return []library{{weir, openWeir}, {redisRate, openRedisRate}, {throttle, openThrottled}}
