@@ -53,7 +53,7 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 			l.finish(h, probe, q, nil, ErrUnavailable)
 		}
 	}()
-	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, len(q.of))
+	argv := append(make([]any, 0, 10+len(q.of)*(1+argsPerKey)), nil, nil, strconv.Itoa(len(q.of)))
 	tailed := len(q.of) != 1 || q.op != "take" && q.op != "peek"
 	for i := range q.of {
 		c := &q.of[i]
@@ -74,21 +74,29 @@ func (l *Limiter) ask(ctx context.Context, t turn, q *query) (*answer, error) {
 			argv = append(argv, c.g.earlier(), w, r)
 		}
 	}
-	if l.virtual != nil {
-		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
-	}
-	timed, cancel := context.WithTimeout(ctx, l.cfg.timeout)
-	got, err := l.script.eval(timed, l.on, argv)
-	cancel()
+	got, err := l.eval(ctx, t, argv)
 	var a *answer
-	if err != nil {
-		err = explain(ctx, err, l.virtual != nil || l.now()-t.began >= l.cfg.timeout)
-	} else {
-		a, err = parseAnswer(got, len(q.of))
+	if err == nil {
+		parts, _ := got.([]any)
+		a, err = parseAnswer(parts, len(q.of))
 	}
 	answered = true
 	l.finish(h, probe, q, a, err)
 	return a, err
+}
+
+// eval runs the script, in the time that Redis has.
+func (l *Limiter) eval(ctx context.Context, t turn, argv []any) (any, error) {
+	if l.virtual != nil {
+		argv = append(argv, strconv.FormatInt(virtualEpoch+t.began.Microseconds(), 10))
+	}
+	timed, cancel := l.bounded(ctx, t)
+	got, err := l.script.eval(timed, l.on, argv)
+	cancel()
+	if err != nil {
+		err = explain(ctx, err, l.virtual != nil || l.now()-t.began >= l.cfg.timeout)
+	}
+	return got, err
 }
 
 // finish makes known what came of a query.

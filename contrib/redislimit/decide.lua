@@ -1,60 +1,90 @@
 -- One decision about one key or several, all or none. Before this text comes
 -- the prelude (script.go), which sets now, in µs since 2025, and what tests use that
--- let time stand still: forever, not to expire, and extra, arguments at the end.
+-- let time stand still: forever, not to expire.
 --
 -- Every number is a whole one below 2^53, which a double holds exactly. A time is
 -- a pair (w, r): w + r/d µs, where a token takes m/d µs under the limit at hand.
 -- A limit is its text m:d:burst:step; a step of -1 is a clock that stands at 0, for
 -- rate 0, and m = 0 is no limit at all.
 --
--- ARGV: operation, stamp; for each key: limit, d, step, fill w, fill r, "since bound",
--- cost w, cost r; and if anything of it is needed: a, b, c, for each key: chain, owed
--- w, owed r.
+-- ARGV, the short way: the pattern of a value under this limit, the end of a new one
+-- (" stamp limit"), cost and room in d-ths of a µs, "since bound", and where they are
+-- not 1 and 0, d and step. Cost and room together fill the bucket; a room of -1 takes
+-- nothing. Answer: what is missing (before the decision) in d-ths, with a step in a
+-- pair with how far the clock's reading lies behind.
+--
+-- ARGV, the long way: operation, stamp; for each key: limit, d, step, fill w, fill r,
+-- "since bound", cost w, cost r; and if anything of it is needed: a, b, c, for each
+-- key: chain, owed w, owed r.
 -- Answer: 1 or 0, now, tokens granted, delay; for each key: since, what is missing
--- (before the decision) w, r, how far its clock's reading lies behind; and of
--- bookings for each key: v w, v r, end w, end r, stamp. The short way answers 1 or 0,
--- now, what is missing w, r, and how far the reading lies behind.
+-- w, r, how far its clock's reading lies behind; and of bookings for each key: v w,
+-- v r, end w, end r, stamp. The short way ends in the long one's answer where it
+-- meets what is unusual.
 
-local op, stamp = ARGV[1], ARGV[2]
+local argv, key = ARGV, KEYS[1]
+local short = key and not argv[10]
 local epoch = 1735689600000000
-local floor = math.floor
 
--- The way of nearly all decisions, before anything else is even defined: one key, of
--- this limit, and nothing that is unusual. It decides as the rest does.
-if #ARGV == 10 + extra and (op == 'take' or op == 'peek') then
-  local key, id, step, t = KEYS[1], ARGV[3], ARGV[5] + 0, now
-  local w, r, at, s, of = 0, 0, 0, stamp, id
-  local v = redis.pcall('GET', key)
+-- Nearly all decisions end here, before anything else is even defined: one key, the
+-- value of this limit or none. It decides as the rest does. The instant of the last
+-- write matters only for a bucket that lacks more than there is in a full one.
+if short then
+  local v, t, c, room, d, step = redis.pcall('GET', key), now, argv[3] + 0, argv[4] + 0, argv[6], argv[7]
+  local n, rest = 0, argv[2]
+  if step then
+    step = step + 0
+    if step < 0 then t = 0 else t = now - (now + epoch) % step end
+  end
   if v then
-    if type(v) == 'string' then
-      w, r, at, s, of = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (.*)$')
+    if v.err then -- WRONGTYPE; of a text it is nil
+      rest = nil
+    elseif d then
+      local w, r
+      w, r, rest = string.match(v, argv[1])
+      if rest and #w < 17 and #r < 17 and r + 0 < d + 0 then n = (w - t) * d + r else rest = nil end
     else
-      of = nil
+      n, rest = string.match(v, argv[1])
+      if rest and #n < 17 then n = n - t else rest = nil end
     end
   end
-  if of == id and at + 0 <= now then
-    w, r = w + 0, r + 0
-    if step ~= 0 then
-      if step < 0 then t = 0 else t = now - (now + epoch) % step end
-    end
-    if w < t then w, r = t, 0 end
-    local mw, mr, fw = w - t, r, ARGV[6] + 0
-    local ew, er, d = mw + ARGV[9], mr + ARGV[10], ARGV[4] + 0
-    if er >= d then ew, er = ew + 1, er - d end
-    if ew > fw or ew == fw and er > ARGV[7] + 0 then return {0, now, mw, mr, now - t} end
-    if op == 'take' and (ew > mw or er > mr) then
-      v = string.format('%.0f %.0f %.0f %s %s', t + ew, er, now, s, id)
-      if step < 0 or forever then
+  if rest and n <= c + room then
+    if n < 0 then n = 0 end
+    if n <= room then
+      local e = n + c
+      if d then
+        local r = e % d
+        e = (e - r) / d
+        v = string.format('%.0f %.0f %.0f%s', t + e, r, now, rest)
+      else
+        v = string.format('%.0f 0 %.0f%s', t + e, now, rest)
+      end
+      if forever or step and step < 0 then
         redis.call('SET', key, v)
       else
-        local px = floor((t + ew - now) / 1000) + 2
-        if step > 0 then px = px + math.ceil(step / 1000) end
-        redis.call('SET', key, v, 'PX', tostring(px < 1000 and 1000 or px)) -- below 10^14, so exact
+        local left = t + e - now
+        local px = (left - left % 1000) / 1000 + 2
+        if step then px = px + math.ceil(step / 1000) end
+        if px < 1000 then px = 1000 end -- to make a busy key anew all the time costs more
+        redis.call('PSETEX', key, px .. '', v) -- below 10^14, so exact
       end
     end
-    return {1, now, mw, mr, now - t}
+    if step then return {n, now - t} end
+    return n
   end
 end
+
+local floor = math.floor
+
+if short then
+  local d, c, room = (argv[6] or 1) + 0, argv[3] + 0, argv[4] + 0
+  local stamp, id = string.match(argv[2], '^ (%w+) (.*)$')
+  argv = {
+    room < 0 and 'peek' or 'take', stamp, id, d, argv[7] or 0, floor((c + room) / d), (c + room) % d, argv[5],
+    floor(c / d), c % d,
+  }
+end
+
+local op, stamp = argv[1], argv[2]
 
 local function text(x) return string.format('%.0f', x) end
 
@@ -98,10 +128,20 @@ local function muldiv(a, b, c, d)
   return q, r
 end
 
+-- number reads what is below 2^53; nothing of what is not.
+local function number(x)
+  if x and #x < 17 then
+    x = tonumber(x)
+    if x < 9007199254740992 then return x end
+  end
+end
+
+-- parse reads a limit's text: nothing if no limiter wrote it.
 local function parse(id)
   local m, d, burst, step = string.match(id, '^(%d+):(%d+):(%d+):(-?%d+)$')
   if not m then return nil end
-  return tonumber(m), tonumber(d), tonumber(burst), tonumber(step)
+  m, d, burst, step = number(m), number(d), number(burst), number(step)
+  if m and d and d > 0 and burst and step then return m, d, burst, step end
 end
 
 -- convert is what a TAT under one limit is under another, changed at instant s:
@@ -122,21 +162,22 @@ local function convert(w, r, from, to, s)
 end
 
 local tail = 2 + #KEYS * 8
-local tailed = #ARGV - extra > tail
-local a, b, c = ARGV[tail + 1], ARGV[tail + 2], ARGV[tail + 3]
+local tailed = #argv > tail
+local a, b, c = argv[tail + 1], argv[tail + 2], argv[tail + 3]
+local ok, granted, delay = 1, tailed and tonumber(a) or 0, 0
 
 -- load reads key i: its TAT under the limit at hand, and that limit's numbers.
 local function load(i)
   local o, p = 2 + (i - 1) * 8, tail + 3 + (i - 1) * 3
-  local since, bound = string.match(ARGV[o + 6], '^(%S+) (%S+)$')
+  local since, bound = string.match(argv[o + 6], '^(%S+) (%S+)$')
   local k = {
-    key = KEYS[i], id = ARGV[o + 1], d = tonumber(ARGV[o + 2]), step = tonumber(ARGV[o + 3]),
-    fw = tonumber(ARGV[o + 4]), fr = tonumber(ARGV[o + 5]), since = tonumber(since),
-    bound = tonumber(bound), cw = tonumber(ARGV[o + 7]), cr = tonumber(ARGV[o + 8]),
+    key = KEYS[i], id = argv[o + 1], d = tonumber(argv[o + 2]), step = tonumber(argv[o + 3]),
+    fw = tonumber(argv[o + 4]), fr = tonumber(argv[o + 5]), since = tonumber(since),
+    bound = tonumber(bound), cw = tonumber(argv[o + 7]), cr = tonumber(argv[o + 8]),
     chain = '',
   }
   local ow, owr = 0, 0
-  if tailed then k.chain, ow, owr = ARGV[p + 1], tonumber(ARGV[p + 2]), tonumber(ARGV[p + 3]) end
+  if tailed then k.chain, ow, owr = argv[p + 1], tonumber(argv[p + 2]), tonumber(argv[p + 3]) end
   local t = now
   if k.since < 0 then
     k.since = now
@@ -151,10 +192,12 @@ local function load(i)
   if type(v) == 'table' then return nil, v end -- WRONGTYPE
   if v then
     w, r, at, k.stamp, id = string.match(v, '^(%d+) (%d+) (%d+) (%w+) (%S+)$')
-    if not id or id ~= k.id and not parse(id) then
+    local _, d
+    if id == k.id then d = k.d elseif id then _, d = parse(id) end
+    w, r, at = number(w), number(r), number(at)
+    if not (d and w and r and r < d and at) then
       return nil, redis.error_reply('WEIRVALUE the key holds what no limiter wrote')
     end
-    w, r, at = tonumber(w), tonumber(r), tonumber(at)
     if at > t then
       local step = k.step
       if id ~= k.id then step = tonumber(string.match(id, ':(%-?%d+)$')) end
@@ -206,7 +249,8 @@ local function save(k)
   if k.chain ~= '' and k.since + k.fw + 1 > last then last = k.since + k.fw + 1 end
   local px = floor((last - k.t) / 1000) + 2
   if k.step > 0 then px = px + math.ceil(k.step / 1000) end
-  if px < 1000 then px = 1000 end -- to make a busy key anew all the time costs more
+  if op == 'book' then px = px + granted end
+  if px < 1000 then px = 1000 end
   redis.call('SET', k.key, v, 'PX', text(px))
 end
 
@@ -220,7 +264,6 @@ for i = 1, #KEYS do
   ks[i] = k
 end
 
-local ok, granted, delay = 1, tailed and tonumber(a) or 0, 0
 if op == 'take' or op == 'peek' then
   for _, k in ipairs(ks) do
     local w, r = add(k.mw, k.mr, k.cw, k.cr, k.d)
@@ -262,7 +305,7 @@ elseif op == 'upto' then
   end
   if granted == 0 then ok = 0 end
 elseif op == 'book' then
-  -- a: tokens, b: how far away the slot may be, c: the lateness made up for.
+  -- a: for how many ms a schedule is kept that nobody is on, b: how far away the slot may be, c: the lateness made up for.
   local within, late = tonumber(b), tonumber(c)
   for _, k in ipairs(ks) do
     k.vw, k.vr = k.now, 0

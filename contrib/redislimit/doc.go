@@ -75,6 +75,9 @@
 // at most those in a range that it shares. A Ring spreads keys by another hash, so
 // there a server that is down takes more with it, until the Ring leaves it out.
 //
+// The caller's deadline ends a call too, as far as the client heeds it; that he
+// cancels is seen before a Client of one server is asked, and not meanwhile.
+//
 // Whether the request that failed was charged is not known: a server that is slow
 // may still do it. Then
 //
@@ -103,11 +106,11 @@
 //
 // # Refused again
 //
-// A refusal is remembered for as long as it holds, at most a second, and who asks
+// A refusal is remembered for as long as it holds, at most WithMemory, and who asks
 // again in vain does not go to Redis; its numbers are then those of the first
 // refusal, less the time that passed, and others may have taken more since. What this
 // limiter gives back, resets or changes is seen at once, and what other processes do
-// after a second.
+// when that is over.
 //
 // # What it does not do
 //

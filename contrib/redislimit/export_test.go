@@ -12,7 +12,7 @@ import (
 
 // virtualPrelude takes the time from the last argument, and keeps what it writes
 // for ever, since the server's own time goes on while that stands still.
-const virtualPrelude = `local now, forever, extra = tonumber(ARGV[#ARGV]), true, 1
+const virtualPrelude = `local now, forever = tonumber(table.remove(ARGV)), true
 `
 
 // NewVirtual returns a limiter in a time that the test tells. A start is made as a
@@ -28,7 +28,7 @@ func NewVirtual(client redis.Scripter, limit gcra.Limit, policy FailurePolicy, n
 			}
 		}
 	}
-	l, err := New(client, first, policy, opts...)
+	l, err := New(client, first, policy, append([]Option{WithTimeout(time.Minute)}, opts...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,6 @@ func startOf(limit gcra.Limit) int {
 	at := gcra.At(&limit, 0)
 	return gcra.Peek(&limit, gcra.Fresh(&limit, at), at, 0).Remaining()
 }
-
-// AskAlways makes the limiter remember no refusal.
-func (l *Limiter) AskAlways() { l.memory.off = true }
 
 // A careless processor lets go-redis send a command again.
 type careless struct{ processor }

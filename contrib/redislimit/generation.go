@@ -13,17 +13,16 @@ import (
 // what a call says of it to the script.
 type generation struct {
 	*terms
-	debt    uint64 // tokens
-	room    span   // of the debt
-	wait    time.Duration
-	bound   int64  // µs: no TAT of ours is further ahead of the instant it is written at
-	fixed   []any  // arguments: limit, d, step, fill w, fill r
-	bounded string // the bound, behind since
-	most    uint64 // tokens that a bucket may lack, what earlier limits left it included
+	debt  uint64 // tokens
+	room  span   // of the debt
+	wait  time.Duration
+	bound int64 // µs: no TAT of ours is further ahead of the instant it is written at
+	fixed []any // arguments: limit, d, step, fill w, fill r
+	brief brief
+	most  uint64 // tokens that a bucket may lack, what earlier limits left it included
 
-	// since is Redis' instant since which the limiter has this limit, -1 before
-	// an answer told it.
-	since atomic.Int64
+	// began is since when the limiter has this limit, as far as it is known.
+	began atomic.Pointer[began]
 
 	// chain is every earlier generation that a value in Redis may still be of,
 	// "since limit;" each, the oldest first. Its first limit is that of keys that
@@ -35,14 +34,27 @@ type generation struct {
 	settled atomic.Bool
 }
 
+// A began is Redis' instant since which a limiter has its limit, -1 before an
+// answer told it, and what the script is told of that: "since bound".
+type began struct {
+	since int64
+	text  any
+}
+
+func (g *generation) since() int64 { return g.began.Load().since }
+
+func (g *generation) beganAt(since int64) *began {
+	return &began{since, strconv.FormatInt(since, 10) + " " + strconv.FormatInt(g.bound, 10)}
+}
+
 // chainMax is how many earlier limits are sent: beyond, the oldest is left out,
 // and what was written under it is converted by the next one's instant.
 const chainMax = 256
 
 func newGeneration(t *terms, cfg *config) (*generation, error) {
 	g := &generation{terms: t, wait: cfg.maxWait, settles: math.MaxInt64}
-	g.since.Store(-1)
 	if t.trivial {
+		g.began.Store(g.beganAt(-1))
 		return g, nil
 	}
 	g.debt = t.burst
@@ -55,14 +67,17 @@ func newGeneration(t *terms, cfg *config) (*generation, error) {
 	}
 	g.most = t.burst + g.debt
 	g.bound = int64(t.fill.w + max(g.room.w, uint64(g.wait/time.Microsecond)) + 2 + uint64(max(t.step, 0)))
-	g.fix()
+	g.began.Store(g.beganAt(-1))
+	fw, fr := g.fill.texts()
+	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr}
+	g.brief = newBrief(t)
 	return g, nil
 }
 
 // follow makes g the generation after old, since that instant (-1: unknown).
 func (g *generation) follow(old *generation, since int64) {
-	g.since.Store(since)
-	from := old.since.Load()
+	g.began.Store(g.beganAt(since))
+	from := old.since()
 	if from < 0 {
 		from = max(since, 0) // nobody decided under it
 	}
@@ -102,8 +117,8 @@ func (g *generation) lasts() int64 {
 func (g *generation) learn(since, now int64) {
 	// The smallest wins: of the first answers the first, and a clock that went
 	// back for good.
-	for old := g.since.Load(); old < 0 || since < old; old = g.since.Load() {
-		if g.since.CompareAndSwap(old, since) {
+	for old := g.began.Load(); old.since < 0 || since < old.since; old = g.began.Load() {
+		if g.began.CompareAndSwap(old, g.beganAt(since)) {
 			break
 		}
 	}
@@ -115,7 +130,7 @@ func (g *generation) learn(since, now int64) {
 // args appends what the script is told of one key: a cost of so many tokens.
 func (g *generation) args(argv []any, cost span) []any {
 	cw, cr := cost.texts()
-	return append(append(argv, g.fixed...), strconv.FormatInt(g.since.Load(), 10)+g.bounded, cw, cr)
+	return append(append(argv, g.fixed...), g.began.Load().text, cw, cr)
 }
 
 // earlier returns the chain, as long as it is needed.
@@ -124,11 +139,4 @@ func (g *generation) earlier() string {
 		return ""
 	}
 	return g.chain
-}
-
-// fix makes what is the same in every call.
-func (g *generation) fix() {
-	fw, fr := g.fill.texts()
-	g.fixed = []any{g.id, strconv.FormatUint(g.d, 10), strconv.FormatInt(g.step, 10), fw, fr}
-	g.bounded = " " + strconv.FormatInt(g.bound, 10)
 }

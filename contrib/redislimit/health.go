@@ -104,6 +104,9 @@ func (h *health) begin() (probe bool, err error) {
 // end says what came of it: no error, one that is ErrUnavailable, or one that says
 // nothing of the server.
 func (h *health) end(m *monitor, probe bool, err error) {
+	if err == nil && !probe {
+		return
+	}
 	failed := errors.Is(err, ErrUnavailable)
 	h.mu.Lock()
 	was := h.down

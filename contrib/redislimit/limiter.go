@@ -21,8 +21,8 @@ import (
 // every other process that has a Limiter with the same prefix on the same Redis.
 // Make it with [New]; the zero Limiter is not usable. It must not be copied, and
 // all methods are safe for concurrent use. A call takes one round trip, and none
-// where the answer is known: a cost that can never pass, a refusal that still
-// holds, a server that does not answer.
+// where the answer is known: a refusal that still holds, a server that does not
+// answer. A cost that can never pass asks what remains.
 type Limiter struct {
 	client  redis.Scripter
 	on      processor
@@ -33,6 +33,8 @@ type Limiter struct {
 	memory  memory
 	local   *shard.Limiter[string] // nil but for the policy Local
 	owing   owing
+	single  bool // the client is of one server
+	windows windows
 	order   uint64 // in which joints lock
 	lag     atomic.Pointer[lag]
 	start   time.Time
@@ -71,9 +73,9 @@ func New(client redis.Scripter, limit gcra.Limit, policy FailurePolicy, opts ...
 		return nil, err
 	}
 	l := &Limiter{client: client, on: on, script: newScript(prelude), policy: policy, cfg: cfg, order: rand.Uint64(), start: time.Now()}
-	_, single := client.(*redis.Client)
-	l.servers.init(single, cfg.notify)
-	l.memory.seed = maphash.MakeSeed()
+	_, l.single = client.(*redis.Client)
+	l.servers.init(l.single, cfg.notify)
+	l.memory.seed, l.memory.longest = maphash.MakeSeed(), cfg.memory
 	if l.gen, err = l.newGeneration(limit); err != nil {
 		return nil, err
 	}
@@ -137,16 +139,10 @@ func (l *Limiter) Take(ctx context.Context, key string, n int) (gcra.Decision, e
 		}
 	}
 	version := l.memory.version.Load()
-	cost, _ := t.g.time(uint64(n))
-	op := "take"
-	if n == 0 {
-		op = "peek"
-	}
-	a, err := l.one(ctx, t, key, cost, query{op: op, a: strconv.Itoa(n)})
+	tat, at, err := l.level(ctx, t, key, n)
 	if err != nil {
 		return l.failed(t.g, key, n, err, gcra.Take, (*shard.Limiter[string]).Take)
 	}
-	tat, at := t.g.before(a.keys[0].missing, a.keys[0].off)
 	_, d := gcra.Take(&t.g.limit, tat, at, n)
 	l.memory.note(t, key, tat, at, d, version)
 	return d, nil
@@ -205,11 +201,10 @@ func (l *Limiter) peek(ctx context.Context, t turn, key string, n int) (gcra.Dec
 		at := gcra.At(&t.g.limit, 0)
 		return gcra.Peek(&t.g.limit, at.Tick, at, n), nil
 	}
-	a, err := l.one(ctx, t, key, span{}, query{op: "peek", a: "0"})
+	tat, at, err := l.level(ctx, t, key, 0)
 	if err != nil {
 		return l.failed(t.g, key, n, err, asTake(gcra.Peek), (*shard.Limiter[string]).Peek)
 	}
-	tat, at := t.g.before(a.keys[0].missing, a.keys[0].off)
 	return gcra.Peek(&t.g.limit, tat, at, n), nil
 }
 
@@ -272,8 +267,7 @@ func (g *generation) without(decide func(*gcra.Limit, int64, gcra.Instant, int) 
 // misfit decides on a cost that no bucket grants. Redis is asked what remains, but
 // the refusal stands without it.
 func (l *Limiter) misfit(ctx context.Context, t turn, key string, n int) gcra.Decision {
-	if a, err := l.one(ctx, t, key, span{}, query{op: "peek", a: "0"}); err == nil {
-		tat, at := t.g.before(a.keys[0].missing, a.keys[0].off)
+	if tat, at, err := l.level(ctx, t, key, 0); err == nil {
 		return gcra.Peek(&t.g.limit, tat, at, n)
 	}
 	return gcra.Refuse(&t.g.limit, gcra.At(&t.g.limit, 0), n)
@@ -295,7 +289,9 @@ func (l *Limiter) failed(g *generation, key string, n int, err error, full func(
 			_, d := full(&g.limit, at.Tick, at, n)
 			return d, nil
 		case localShare:
+			l.owing.mu.Lock() // for what comes to Redis is settled in two steps
 			d := local(l.local, key, n)
+			l.owing.mu.Unlock()
 			l.owing.note(l)
 			return d, nil
 		}

@@ -90,7 +90,7 @@ func TestRefusedRightly(t *testing.T) {
 			var m clock.Manual
 			limit := limitOf(t, text)
 			here := gatomic.NewLimiter(limit, gatomic.WithClock(&m))
-			there, err := redislimit.NewVirtual(client, limit, redislimit.Closed(), func() time.Duration { return m.Now() }, redislimit.WithTimeout(10*time.Second))
+			there, err := redislimit.NewVirtual(client, limit, redislimit.Closed(), func() time.Duration { return m.Now() })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -205,11 +205,10 @@ func (w *world) begin(limiters int) {
 			a.limit = w.ls[0].limit
 		}
 		var err error
-		a.Limiter, err = redislimit.NewVirtual(w.client, a.limit, redislimit.Closed(), func() time.Duration { return w.now }, redislimit.WithTimeout(10*time.Second))
+		a.Limiter, err = redislimit.NewVirtual(w.client, a.limit, redislimit.Closed(), func() time.Duration { return w.now }, redislimit.WithMemory(0))
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		a.AskAlways()
 		w.ls = append(w.ls, a)
 	}
 }

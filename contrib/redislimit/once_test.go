@@ -2,6 +2,7 @@ package redislimit_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,12 +13,13 @@ import (
 	"github.com/weir-go/weir/gcra"
 )
 
-// newLimiter waits for a server on a machine that has much else to do, unless the
-// options say how long.
+// patient is a time-out that no machine is too slow for.
+const patient = 2 * time.Minute
+
+// newLimiter makes a limiter that is patient, unless an option says otherwise.
 func newLimiter(t *testing.T, client redis.Scripter, limit string, policy redislimit.FailurePolicy, opts ...redislimit.Option) *redislimit.Limiter {
 	t.Helper()
-	opts = append([]redislimit.Option{redislimit.WithTimeout(20 * time.Second)}, opts...)
-	l, err := redislimit.New(client, limitOf(t, limit), policy, opts...)
+	l, err := redislimit.New(client, limitOf(t, limit), policy, append([]redislimit.Option{redislimit.WithTimeout(patient)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func chargedOnce(t *testing.T, network, addr string) {
 		{"careless twin", true, func(l *redislimit.Limiter, k string) error { _, err := l.Take(ctx, k, 3); return err }, 94},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			l := newLimiter(t, clientOf(t, "tcp", p.addr), "1/h burst 100", redislimit.Closed(), redislimit.WithTimeout(5*time.Second))
+			l := newLimiter(t, clientOf(t, "tcp", p.addr), "1/h burst 100", redislimit.Closed())
 			if _, err := l.Take(ctx, "other", 1); err != nil { // the script is there, and a connection
 				t.Fatal(err)
 			}
@@ -138,7 +140,7 @@ func eventually(t *testing.T, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	watchdog := time.NewTimer(30 * time.Second)
+	watchdog := time.NewTimer(patient)
 	defer watchdog.Stop()
 	for !so() {
 		select {
@@ -157,7 +159,10 @@ func TestValues(t *testing.T) {
 			l := newLimiter(t, client, "1/h burst 10", policy, redislimit.WithPrefix("p:"))
 			client.Del(ctx, "p:list")
 			client.RPush(ctx, "p:list", "x")
-			for key, value := range map[string]string{"words": "some words of others", "number": "1735689600", "empty": "", "almost": "1 2 3 x y", "more": "1 2 3 x 1:2:3:0 4", "minus": "-1 0 0 x 1:2:3:0", "none": "0 0 0 x ::: "} {
+			id, nines := "3600000000:1:10:0", strings.Repeat("9", 400)
+			for key, value := range map[string]string{"words": "some words of others", "number": "1735689600", "empty": "", "almost": "1 2 3 x y", "more": "1 2 3 x 1:2:3:0 4", "minus": "-1 0 0 x 1:2:3:0", "none": "0 0 0 x ::: ",
+				"past numbers": nines + " 0 5 x 1:1:1:0", "past doubles": "6099999999999537210295569 0 60374209866998 s " + id, "rest": "60374210295569 99999999999999999993 60374210295569 s " + id,
+				"rest too great": "60374210295569 1 60374210295569 s " + id, "other's rest": "60374210295569 2 60374210295569 s 1000000:2:9:0", "limit": "0 0 0 x 1:" + nines + ":1:0", "parts of nothing": "0 0 0 x 1:0:1:0"} {
 				client.Set(ctx, "p:"+key, value, 0)
 				for what, ask := range map[string]func() (gcra.Decision, error){
 					"Take":     func() (gcra.Decision, error) { return l.Take(ctx, key, 1) },

@@ -13,6 +13,7 @@ type config struct {
 	timeout time.Duration
 	maxWait time.Duration
 	catchUp time.Duration
+	memory  time.Duration
 	debt    int
 	debtSet bool
 	notify  func(State)
@@ -20,7 +21,7 @@ type config struct {
 }
 
 func newConfig(opts []Option) config {
-	c := config{prefix: "weir:", timeout: 100 * time.Millisecond, maxWait: time.Minute, catchUp: 10 * time.Millisecond}
+	c := config{prefix: "weir:", timeout: 100 * time.Millisecond, maxWait: time.Minute, catchUp: 10 * time.Millisecond, memory: time.Second}
 	for _, opt := range opts {
 		opt(&c)
 	}
@@ -74,6 +75,17 @@ func WithCatchUp(d time.Duration) Option {
 	return func(c *config) {
 		if c.catchUp = d; d < 0 {
 			c.err = fmt.Errorf("redislimit: WithCatchUp(%v): want 0 or more", d)
+		}
+	}
+}
+
+// WithMemory bounds the time for which a refusal is remembered, so that who goes
+// on asking in vain is refused without a round trip; a second is the default and 0
+// remembers none. What other processes give back meanwhile is not seen.
+func WithMemory(d time.Duration) Option {
+	return func(c *config) {
+		if c.memory = d; d < 0 {
+			c.err = fmt.Errorf("redislimit: WithMemory(%v): want 0 or more", d)
 		}
 	}
 }

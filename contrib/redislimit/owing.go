@@ -90,9 +90,15 @@ func ceil(a, b int) int {
 	return (a-1)/b + 1
 }
 
+// settled reports whether nothing is due of any key.
+func (o *owing) settled(l *Limiter) bool {
+	until := o.until.Load()
+	return l.local == nil || until == 0 || int64(l.now()) > until
+}
+
 // begin returns what a call about the key has to carry. End has to follow.
 func (o *owing) begin(l *Limiter, g *generation, key string) due {
-	if l.local == nil || o.until.Load() == 0 || int64(l.now()) > o.until.Load() {
+	if o.settled(l) {
 		return due{}
 	}
 	o.mu.Lock()

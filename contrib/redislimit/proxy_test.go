@@ -78,9 +78,10 @@ func (p *proxy) accept() {
 	}
 }
 
-// answer says whether an answer goes on. Only a script's is an array here.
+// answer says whether an answer goes on. Only a script's is an array or a number
+// here.
 func (p *proxy) answer(b []byte) bool {
-	if b[0] == '*' && p.swallow.Add(-1) >= 0 {
+	if (b[0] == '*' || b[0] == ':') && p.swallow.Add(-1) >= 0 {
 		return false
 	}
 	if d := time.Duration(p.delay.Load()); d > 0 {

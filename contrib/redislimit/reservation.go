@@ -162,7 +162,9 @@ func (l *Limiter) reserve(ctx context.Context, t turn, key string, within, late 
 		return &Reservation{d: d, delay: d.RetryAfter()}, err
 	}
 	cost, _ := g.time(uint64(n))
-	a, err := l.one(ctx, t, key, cost, query{op: "book", a: "0", b: micros(min(within, g.wait)), c: micros(late)})
+	// Who waits next may be so late, and goes on where the last one's slot ended.
+	keep := span{w: uint64((l.cfg.catchUp + time.Millisecond - 1) / time.Millisecond)}
+	a, err := l.one(ctx, t, key, cost, query{op: "book", a: keep.whole(), b: micros(min(within, g.wait)), c: micros(late)})
 	if err != nil {
 		return l.reserveLocally(g, key, within, n, err)
 	}

@@ -20,8 +20,12 @@ import (
 // such that its ticks are parts of a microsecond.
 func TestSameAsInProcess(t *testing.T) {
 	mini := miniredis.RunT(t)
-	t.Run("miniredis", func(t *testing.T) { same(t, clientOf(t, "tcp", mini.Addr()), 150) })
-	t.Run("redis-server", func(t *testing.T) { same(t, newServer(t).client(), 600) })
+	rounds := 150
+	if raceOn {
+		rounds = 30
+	}
+	t.Run("miniredis", func(t *testing.T) { same(t, clientOf(t, "tcp", mini.Addr()), rounds) })
+	t.Run("redis-server", func(t *testing.T) { same(t, newServer(t).client(), 4*rounds) })
 }
 
 func same(t *testing.T, client *redis.Client, rounds int) {
@@ -32,11 +36,10 @@ func same(t *testing.T, client *redis.Client, rounds int) {
 		var m clock.Manual
 		limit := limitOf(t, []string{"1/s burst 4", "3/s burst 9", "99/s burst 99", "7/m burst 5", "6/3s burst 10 step 3s", "0/s burst 30", "1000/s burst 3", "13/ms burst 13"}[rng.IntN(8)])
 		here := gatomic.NewLimiter(limit, gatomic.WithClock(&m), gatomic.WithMaxWait(time.Minute))
-		there, err := redislimit.NewVirtual(client, limit, redislimit.Closed(), func() time.Duration { return m.Now() }, redislimit.WithTimeout(10*time.Second))
+		there, err := redislimit.NewVirtual(client, limit, redislimit.Closed(), func() time.Duration { return m.Now() }, redislimit.WithMemory(0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		there.AskAlways()
 		type pair struct {
 			here  *gatomic.Reservation
 			there *redislimit.Reservation

@@ -20,11 +20,11 @@ var decide string
 
 // prelude reads the time: Redis' own, in µs since 2025.
 const prelude = `local t = redis.call('TIME')
-local now, forever, extra = (t[1] - 1735689600) * 1000000 + t[2], false, 0
+local now, forever = (t[1] - 1735689600) * 1000000 + t[2], false
 `
 
 // A script is a Lua text, and the name under which a server keeps it.
-type script struct{ text, sha string }
+type script struct{ text, sha any }
 
 func newScript(prelude string) *script {
 	text := prelude + decide
@@ -83,7 +83,7 @@ func usable(client redis.Scripter, timeout time.Duration) (processor, error) {
 
 // eval runs the script: one round trip, and once in a server's life two. The first
 // arguments are left free for the name of the command and what it is to run.
-func (s *script) eval(ctx context.Context, on processor, argv []any) ([]any, error) {
+func (s *script) eval(ctx context.Context, on processor, argv []any) (any, error) {
 	argv[0], argv[1] = "evalsha", s.sha
 	got, err := send(ctx, on, argv)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
@@ -93,12 +93,12 @@ func (s *script) eval(ctx context.Context, on processor, argv []any) ([]any, err
 	return got, err
 }
 
-func send(ctx context.Context, on processor, argv []any) ([]any, error) {
+func send(ctx context.Context, on processor, argv []any) (any, error) {
 	cmd := command{redis.NewCmd(ctx, argv...)}
 	if err := on.Process(ctx, cmd); err != nil {
 		return nil, err
 	}
-	return cmd.Slice()
+	return cmd.Val(), nil
 }
 
 // An answer is what the script returned.
@@ -123,7 +123,6 @@ const (
 	head   = 4 // of an answer
 	perKey = 4
 	booked = 5
-	brief  = 5 // all of an answer, the short way
 
 	argsPerKey = 12 // at most
 )
@@ -132,9 +131,6 @@ func parseAnswer(got []any, keys int) (*answer, error) {
 	if keys == 0 && len(got) == 2 { // to "time"
 		now, _ := got[1].(int64)
 		return &answer{ok: true, now: now}, nil
-	}
-	if len(got) == brief && keys == 1 {
-		got = []any{got[0], got[1], int64(0), int64(0), got[1], got[2], got[3], got[4]}
 	}
 	short := len(got) == head+keys*perKey
 	if !short && len(got) != head+keys*(perKey+booked) {

@@ -95,7 +95,7 @@ func (s *server) kill() {
 func (s *server) client() *redis.Client { return clientOf(s.t, "unix", s.socket) }
 
 func clientOf(t *testing.T, network, addr string) *redis.Client {
-	c := redis.NewClient(&redis.Options{Network: network, Addr: addr})
+	c := redis.NewClient(&redis.Options{Network: network, Addr: addr, DialTimeout: patient, ReadTimeout: patient, PoolTimeout: patient})
 	t.Cleanup(func() { c.Close() })
 	return c
 }

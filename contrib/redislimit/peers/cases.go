@@ -71,32 +71,16 @@ func subjects() []subject {
 	}
 }
 
-// asksWeir takes what is granted from the limiter, and asks for what is refused by
-// a joint of one key, since a joint remembers no refusals.
+// asksWeir asks Redis each time, also where it would remember a refusal.
 func asksWeir(c *redis.Client, keys []string) (asker, error) {
-	l, err := redislimit.New(c, timed.weir(), redislimit.Closed(), redislimit.WithTimeout(patience))
-	if err != nil {
-		return nil, err
-	}
-	joints := make([]*redislimit.Joint, len(keys))
-	for i, key := range keys {
-		if joints[i], err = redislimit.Join(l.For(key)); err != nil {
-			return nil, err
-		}
-	}
-	return func(ctx context.Context, key, cost int) (bool, error) {
-		if cost == timed.burst {
-			d, err := joints[key].Take(ctx, cost)
-			return d.OK(), err
-		}
-		d, err := l.Take(ctx, keys[key], cost)
-		return d.OK(), err
-	}, nil
+	return weirAsker(c, keys, redislimit.WithMemory(0))
 }
 
 // remembersWeir is the limiter as it is.
-func remembersWeir(c *redis.Client, keys []string) (asker, error) {
-	l, err := redislimit.New(c, timed.weir(), redislimit.Closed(), redislimit.WithTimeout(patience))
+func remembersWeir(c *redis.Client, keys []string) (asker, error) { return weirAsker(c, keys) }
+
+func weirAsker(c *redis.Client, keys []string, more ...redislimit.Option) (asker, error) {
+	l, err := redislimit.New(c, timed.weir(), redislimit.Closed(), append(more, redislimit.WithTimeout(patience))...)
 	return func(ctx context.Context, key, cost int) (bool, error) {
 		d, err := l.Take(ctx, keys[key], cost)
 		return d.OK(), err

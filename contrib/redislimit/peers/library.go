@@ -48,31 +48,22 @@ const (
 	throttle  = "throttled"
 )
 
-// patience is the time-out of weir, which the others leave to the client: on a
-// machine that other work shares no request is to fail for being late.
-const patience = 10 * time.Second
+// patience is the time-out of weir and of the client: on a machine that other work
+// shares no request is to fail for being late.
+const patience = time.Minute
 
 func libraries() []library {
 	return []library{{weir, openWeir}, {redisRate, openRedisRate}, {throttle, openThrottled}}
 }
 
-// openWeir makes a limiter for each request, as if each came from another process:
-// one that is kept would answer some refusals by itself, by this process' clock.
+// openWeir makes a limiter that remembers no refusal: one that does would answer
+// some by itself, by this process' clock.
 func openWeir(c *redis.Client, l limit) (taker, error) {
-	fresh := func() (*redislimit.Limiter, error) {
-		return redislimit.New(c, l.weir(), redislimit.Closed(), redislimit.WithTimeout(patience))
-	}
-	if _, err := fresh(); err != nil {
-		return nil, err
-	}
+	limiter, err := redislimit.New(c, l.weir(), redislimit.Closed(), redislimit.WithTimeout(patience), redislimit.WithMemory(0))
 	return func(ctx context.Context, key string, cost int) (answer, error) {
-		limiter, err := fresh()
-		if err != nil {
-			return answer{}, err
-		}
 		d, err := limiter.Take(ctx, key, cost)
 		return answer{d.OK(), d.Remaining(), d.RetryAfter()}, err
-	}, nil
+	}, err
 }
 
 func openRedisRate(c *redis.Client, l limit) (taker, error) {

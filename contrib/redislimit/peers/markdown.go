@@ -8,7 +8,7 @@ import (
 func writeSpeed(w io.Writer, all []*trial, memory []bytesPerKey) {
 	fmt.Fprint(w, "\n### speed: decisions per second, each a round trip or more\n\n"+
 		"- All share one client, one server and one limit; granted asks for 1 token, refused for the whole burst, half by turns.\n"+
-		"- weir asks about refusals through a joint of one key, which remembers none; \"weir, remembers\" is the limiter as it is,\n"+
+		"- weir is made with WithMemory(0), so that it asks about refusals too; \"weir, remembers\" is the limiter as it is,\n"+
 		"  which answers for up to a second what is sure to be refused, for up to 16 384 keys.\n"+
 		"- PING and INCR decide nothing: they are the floor of a round trip.\n"+
 		"- CPU is the median time of the processors a decision takes; unlike the rest it hardly depends on what else the machine does.\n"+

@@ -70,7 +70,8 @@ func (s *server) stop() error {
 
 // client returns a client that keeps a connection for each of so many goroutines.
 func (s *server) client(goroutines int) *redis.Client {
-	return redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket, PoolSize: goroutines, MinIdleConns: goroutines})
+	return redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket, PoolSize: goroutines, MinIdleConns: goroutines,
+		DialTimeout: patience, ReadTimeout: patience, PoolTimeout: patience})
 }
 
 // serverVersion is what redis-server says of itself, in short.

@@ -89,7 +89,7 @@ func openMini(us int64) (*setClock, error) {
 		return nil, err
 	}
 	at := us
-	c := &setClock{about: "miniredis", client: redis.NewClient(&redis.Options{Addr: mini.Addr()})}
+	c := &setClock{about: "miniredis", client: redis.NewClient(&redis.Options{Addr: mini.Addr(), DialTimeout: patience, ReadTimeout: patience})}
 	c.move = func(us int64) error {
 		mini.SetTime(time.UnixMicro(us))
 		mini.FastForward(time.Duration(us-at) * time.Microsecond) // what expires
