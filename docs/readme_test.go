@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -160,6 +161,9 @@ func runBlocks(t *testing.T, setup block, document string) {
 	dir := t.TempDir()
 	goTool(t, dir, "mod", "init", "example")
 	for i, b := range blocks(t, document, "go") {
+		if strconv.IntSize == 32 && strings.Contains(b.text, "miniredis.") {
+			continue // a script's numbers become ints there
+		}
 		source, err := b.source()
 		if err != nil {
 			t.Fatal(err)

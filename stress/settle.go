@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -210,7 +211,7 @@ func (u *used) play(rng *rand.Rand, e Engine, clk *handClock, key uint64) (cance
 
 // check checks every window, by the level of the bucket that was taken from.
 func (u *used) check() error {
-	inOrder := func(a, b slot) int { return int(a.at - b.at) }
+	inOrder := func(a, b slot) int { return cmp.Compare(a.at, b.at) }
 	within := func(slots []slot, burst int) error {
 		slices.SortFunc(slots, inOrder)
 		level, last := time.Duration(0), time.Duration(0) // what is missing, as time

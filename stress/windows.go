@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // limit's tokens have to come at whole units of the clock, so that a slot is
 // where the clock shows it.
 func overfull(limit gcra.Limit, grants []slot) error {
-	slices.SortFunc(grants, func(a, b slot) int { return int(a.at - b.at) })
+	slices.SortFunc(grants, func(a, b slot) int { return cmp.Compare(a.at, b.at) })
 	for i := range grants {
 		n := 0
 		for _, g := range grants[i:] {
